@@ -102,11 +102,6 @@ class BudgetSession:
         by_person = self.problem.by_person
         self.notes = light_weights(total, noise_std, n_rows, by_person=by_person)
 
-    @property
-    def mean_weight(self) -> float:
-        """The released mean weight of records, in parts of its bound; 1 without weights."""
-        return self.problem.n_rows / self.plan.problem.n_rows
-
     def noted(self, solution: Solution) -> Solution:
         """Return the solution of the run with the notes of the session."""
         return replace(solution, notes=(*self.notes, *solution.notes))

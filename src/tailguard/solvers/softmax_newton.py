@@ -72,10 +72,10 @@ from tailguard.solvers.newton.schedule import (
     CORRECTION_OF_LIKELIHOOD,
     ROW_NORM_BINS,
     WEIGHT_SHARE,
-    PlannedReleases,
     Shares,
     correction_releases,
-    round_weights,
+    planned_stages,
+    round_stages,
 )
 from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
 from tailguard.solvers.newton.state import Estimate
@@ -246,21 +246,14 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
         ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),
         (CHOICE, "whether the fit, half of it or its constant is kept", shares.fit_choice, 2),
     ][: 2 if alone else None]
-    planned = [PlannedReleases(name, why, share, 1, size) for name, why, share, size in once]
-    if not alone:
-        width = _width(problem)
-        planned += correction_releases(width, shares.correction, curved=True, sampled=False)
-    stages = [each.stage(mu) for each in planned if each.share > 0.0]
+    planned = [(name, why, share, 1, size) for name, why, share, size in once]
     if alone:
-        return tuple(stages)
-    stages += shares.units_stages(_of_two(problem), mu)
-    rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / mu**2
-    weights, purpose = round_weights(shares), "gradients of all classes, for a Newton step each"
-    for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
-        each = mu * math.sqrt(rest * weight / sum(weights) / times)
-        name, size = f"rounds of phase {phase + 1}", problem.size
-        stages.append(Stage(name, purpose, each, times, size, takes_rest=True, phase=phase))
-    return tuple(stages)
+        return tuple(planned_stages(planned, mu))
+    width = _width(problem)
+    planned += correction_releases(width, shares.correction, curved=True, sampled=False)
+    stages = planned_stages(planned, mu) + shares.units_stages(_of_two(problem), mu)
+    purpose = "gradients of all classes, for a Newton step each"
+    return (*stages, *round_stages(shares, stages, mu, problem.size, purpose))
 
 
 def _drop_correction(session: FitSession, rarest: float) -> None:
@@ -318,10 +311,7 @@ def _found(
     shortening, here, way = StepShortening.none(start.size), start.ravel(), np.zeros(start.size)
     steps: list[tuple[FloatArray, FloatArray, float]] = []
     for phase, left in ((p, count - k) for p, count in enumerate(rounds) for k in range(count)):
-        (planned,) = session.rounds([phase])
-        stage = session.allowed(planned)
-        if phase == last:  # these share what skipped stages left
-            stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(left)))
+        stage = session.round(phase, left if phase == last else 0)
         weights = contrasts.basis @ here.reshape(start.shape) @ view.whitening.T
         gradient = (reach @ session.ask(query, usable(weights), stage)).ravel()
         noise_std = query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)

@@ -30,7 +30,6 @@ from tailguard.losses.base import Link
 from tailguard.losses.multinomial import Multinomial
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.view import View
-from tailguard.solvers.newton.clipping import NORMAL_SPREAD, SMALLEST_SPREAD
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, unknown_noise
@@ -62,8 +61,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
     """Compare bounds in one release, and cut features at the best if it beats the present one."""
     loss, problem, view = session.loss, session.problem, fit.geometry.view
     if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
-        residual = max(fit.clipping.slopes.spread / NORMAL_SPREAD, SMALLEST_SPREAD)
-        limit = max(float(loss.value(residual, 0.0)), 1e-12)
+        limit = max(float(loss.value(fit.clipping.slopes.scale, 0.0)), 1e-12)
     else:
         limit, _ = limits
     _, *others = FEATURE_BOUNDS[loss.link]

@@ -31,8 +31,6 @@ MISFIT = 0.5
 # The part of the mean absolute excess over a level that counts as clipping bias even if residuals
 # look symmetric; and the part of it above which the mean excess makes residuals skewed.
 SYMMETRIC_BIAS, SKEWED = 0.5, 0.15
-NORMAL_SPREAD = 0.6745  # half the interquartile range of a standard normal
-SMALLEST_SPREAD = 1e-6  # part of the target's scale; smaller spreads count as zero
 SECANT = 0.05  # half the step of the numerical derivative of the slope, in spreads of residuals
 # Bounded slopes rise by at least this part of their rise about where they average zero; by trial.
 LEAST_RISE = 0.5
@@ -123,6 +121,11 @@ class SlopeDistribution:
         return (self.distribution.quantile(0.75) - self.distribution.quantile(0.25)) / 2.0
 
     @property
+    def scale(self) -> float:
+        """Standard deviation of a normal law of that spread; at least 1e-6 scales of the target."""
+        return max(self.spread / 0.6745, 1e-6)
+
+    @property
     def skewed(self) -> bool:
         """Whether the mean excess of residuals beyond the spread is clearly off zero."""
         points, spread = self.distribution.points - self.center, self.spread
@@ -142,11 +145,6 @@ class SlopeDistribution:
             return 1.0
         far = min(limit, self.reach) * abs(self.unseen) if limit >= self.reach else 0.0
         return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2) + far
-
-    def increment_variance(self, low: float, high: float) -> float:
-        """Mean squared difference of the slopes clipped at ``low`` and at ``high``."""
-        increment = np.clip(self.slopes, -high, high) - np.clip(self.slopes, -low, low)
-        return self.distribution.mean(increment**2)
 
     def residual_shares(self) -> FloatArray:
         """Return points, and the share of residuals (target minus prediction) below each.
@@ -286,11 +284,6 @@ class Clipping:
     slope_limit: float = 1.0
     curvature: float = 1.0
     error: float = np.inf
-
-    @property
-    def whole_curvature(self) -> float:
-        """The curvature without clipping."""
-        return self.rows.curvature(np.inf) * self.slopes.curvature(np.inf)
 
     @classmethod
     def unknown(cls, slope_bound: float) -> "Clipping":

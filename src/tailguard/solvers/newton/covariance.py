@@ -30,7 +30,6 @@ from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton.choices import FARTHER_STILL
-from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import (
@@ -101,7 +100,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
             notes.append(f"{what} {lost.sum()} of {std.size} coefficients: {reason}")
 
     level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
-    left_out, alone = geometry.left_out_weights, geometry.without_baseline
+    left_out, alone = geometry.left_out, geometry.without_baseline
     if session.plans(LEVELS):
         leave_out(left_out & level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
@@ -113,9 +112,11 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if why is not None:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
-    estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
+    estimate, center = fit.estimate if fit.estimate and fit.estimate.settled else None, None
+    if estimate is not None:
+        center = np.nan_to_num(np.append(*units.coefficients(estimate.weights, problem.link)))
     return Solution(
-        center=None if estimate is None else estimate.center(units, problem.link),
+        center=center,
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -190,7 +191,7 @@ def unresolved(fit: Fit) -> BoolArray:
     parts = geometry.matrix**2 * whitening.variance_inflation
     along_raised = parts[:, whitening.resolved < UNRESOLVED].sum(axis=1)
     raised = along_raised > UNRESOLVED * parts.sum(axis=1)
-    rare = ~geometry.left_out_weights & (whitening.resolved_coordinates < UNRESOLVED)
+    rare = ~geometry.left_out & (whitening.resolved_coordinates < UNRESOLVED)
     return np.asarray(raised | rare)
 
 
@@ -204,23 +205,20 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
         return None if fit.estimate.settled else UNSETTLED
     plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
-    asked, weight = (session.problem, plan.guarantee), session.mean_weight
-    if (why := why_no_interval(*asked, robust=robust, weight=weight)) is not None:
+    mean_weight = session.problem.n_rows / plan.problem.n_rows
+    asked = session.problem, plan.guarantee
+    if (why := why_no_interval(*asked, robust=robust, weight=mean_weight)) is not None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
         why = "the budget is too small to estimate the curvature of the loss"
-        return with_remedy(why, *asked, robust=robust, weight=weight)
-    hidden = "noise hides how large the largest targets are, and these move the fit"
-    return hidden if clips_hidden_targets(fit.clipping) else None
-
-
-def clips_hidden_targets(clipping: Clipping) -> bool:
-    """Whether the clip level is below a large part of slopes that no histogram shows."""
-    slopes, weight = clipping.slopes, clipping.rows.weight
-    below = slopes.seen and clipping.slope_limit < slopes.reach
-    return below and abs(slopes.unseen) > UNSEEN_SLOPE * weight
+        return with_remedy(why, *asked, robust=robust, weight=mean_weight)
+    slopes, weight = fit.clipping.slopes, fit.clipping.rows.weight
+    below = slopes.seen and fit.clipping.slope_limit < slopes.reach
+    if below and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
+        return "noise hides how large the largest targets are, and these move the fit"
+    return None
 
 
 def far_rows_still_matter(geometry: Geometry) -> bool:
@@ -253,7 +251,8 @@ def covariances(
         return estimate.noise @ estimate.noise.T, estimate.whole(), hidden
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
-            noise = noise_covariance(fit)
+            moved = fit.geometry.matrix @ fit.noise  # without that in choices of clip levels
+            noise = moved @ moved.T
             if with_sampling:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
@@ -282,7 +281,9 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     beyond = np.asarray((followed > BENT * std[:, None]).any(axis=1))
     uneven = np.zeros(beyond.size, dtype=bool)
     if geometry.loss.link.residual and slopes.seen and slopes.skewed:
-        uneven = variance.excess_along(geometry.matrix) > max(UNEVEN, 2.0 * variance.noise_std)
+        squares = np.maximum((geometry.matrix**2).sum(axis=1), 1e-300)
+        excess = (geometry.matrix @ variance.excess * geometry.matrix).sum(axis=1) / squares
+        uneven = excess > max(UNEVEN, 2.0 * variance.noise_std)
     lost = np.zeros(beyond.size, dtype=bool)
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if own else about_zero):
@@ -290,7 +291,7 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     resolved = geometry.whitening.resolved_coordinates
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (~geometry.left_out_weights & (resolved < 1.0 - UNRESOLVED), RAISED_COLUMN),
+        (~geometry.left_out & (resolved < 1.0 - UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (lost, "noise hides how far residuals reach, and whether they are skewed"),
     ]
@@ -306,15 +307,6 @@ def first_share(fit: Fit, std: FloatArray) -> FloatArray:
     variance = made.std[0] ** 2 + made.bias[0] ** 2 + float((made.noise[0] ** 2).sum())
     along = fit.geometry.matrix @ made.directions[:, 0]
     return np.asarray(along**2 * variance / np.maximum(std**2, 1e-300))
-
-
-def noise_covariance(fit: Fit) -> FloatArray:
-    """Covariance of the privacy noise in standardised weights: of the rounds, and of debiasing.
-
-    It excludes the noise in the choices of clip levels and bounds.
-    """
-    moved = fit.geometry.matrix @ fit.noise
-    return np.asarray(moved @ moved.T)
 
 
 def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance") -> FloatArray:
@@ -352,11 +344,6 @@ class GradientVariance:
     matrix: FloatArray
     excess: FloatArray
     noise_std: float
-
-    def excess_along(self, rows: FloatArray) -> FloatArray:
-        """Return the excess along each of some rows."""
-        squares = np.maximum((rows**2).sum(axis=1), 1e-300)
-        return np.asarray((rows @ self.excess * rows).sum(axis=1) / squares)
 
 
 def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:

@@ -63,8 +63,9 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
     answer = session.ask(query, fit.weights, stage)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    cut = [np.clip(slopes.slopes, -level, level) for level in (0.0, *levels)]
     gaps = np.array(
-        [slopes.increment_variance(*pair) for pair in itertools.pairwise((0.0, *levels))]
+        [slopes.distribution.mean((high - low) ** 2) for low, high in itertools.pairwise(cut)]
     )
     variances = noise**2 + gaps / (n_rows * session.evenness)
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])

@@ -50,16 +50,20 @@ class FitSession(BudgetSession):
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, at the mu that a release of it may spend now."""
-        return self.allowed(self.plan.stage(name))
-
-    def slopes_stage(self, phase: int) -> Stage:
-        """Return the stage that releases residuals in the phase: the early one, or the main one."""
-        early = phase < self.shares.early and self.plans("early slopes")
-        return self.stage("early slopes" if early else "slopes")
-
-    def allowed(self, planned: Stage) -> Stage:
-        """Return a planned stage at the mu that a release of it may spend now."""
+        planned = self.plan.stage(name)
         return replace(planned, mu=self._times(planned) * planned.mu)
+
+    def round(self, phase: int, rounds_left: int = 0) -> Stage:
+        """Return the stage of a round; ``rounds_left`` > 0 splits the rest of the budget.
+
+        Of the rest the stages after the rounds keep their part; 0 keeps the plan.
+        """
+        stage = self.stage(self.rounds([phase])[0].name)
+        if not rounds_left:
+            return stage
+        awaited = {*AFTER_ROUNDS} - self.dropped
+        later = self._total_mu(each for each in self.plan.stages if each.name in awaited)
+        return replace(stage, mu=max(stage.mu, self.left(later) / math.sqrt(rounds_left)))
 
     def rounds(self, phases: Iterable[int]) -> list[Stage]:
         """Return the planned rounds of some phases."""
@@ -72,12 +76,6 @@ class FitSession(BudgetSession):
         rounds = self.rounds(range(early) if phase < early else range(early, count))
         more = [self.plan.stage(name) for name in self.dropped] if phase >= early else []
         return self._total_mu([*rounds, *more])
-
-    def left_to_rounds(self) -> float:
-        """Return the unspent mu, after a reserve for the stages after the rounds."""
-        awaited = {*AFTER_ROUNDS} - self.dropped
-        later = [stage for stage in self.plan.stages if stage.name in awaited]
-        return self.left(self._total_mu(later))
 
     def share_out(self, *others: str) -> None:
         """Give the unspent budget of units, and of ``others``, to rounds and corrections."""

@@ -17,7 +17,7 @@ from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.state import Fit, Geometry, NewtonIterate
+from tailguard.solvers.newton.state import Fit, NewtonIterate
 from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import usable
 
@@ -30,22 +30,19 @@ LEAST_ALONG = 0.2  # least relative curvature along a fit of log-odds; by trial
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
+_quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
 # Prior standard deviation of the scores of a likelihood; also the largest standard deviation of
 # fitted scores of a loss of residuals, in target scales: a larger one is noise.
 SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
-    """Carry out one round; ``rounds_left`` > 0 splits the rest of the budget, 0 keeps the plan.
+    """Carry out one round, at the budget that ``session.round`` gives it.
 
     The round takes a part of the Newton step; more noise makes the part smaller. If the average of
     all rounds is farther away than this part, the fit becomes that average.
     """
-    (planned,) = session.rounds([fit.phase])
-    stage = session.allowed(planned)
-    if rounds_left:
-        stage = replace(stage, mu=max(stage.mu, session.left_to_rounds() / math.sqrt(rounds_left)))
-    geometry, clipping = fit.geometry, fit.clipping
+    stage, geometry, clipping = session.round(fit.phase, rounds_left), fit.geometry, fit.clipping
     query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
     gradient = session.ask(query, fit.weights, stage)[0]
     n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
@@ -54,12 +51,16 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     gradient = gradient / curvature
     shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
     newton = -shortening.matrix @ gradient
-    if geometry.ridge > 0.0:
-        newton = _with_ridge(fit, shortening.matrix, gradient)
+    if geometry.ridge > 0.0:  # the step of loss and ridge
+        whole = np.linalg.inv(shortening.matrix) + fit.pull
+        newton = -np.linalg.solve(whole, gradient + fit.pull @ fit.whitened)
     if session.problem.link.curved:  # the Newton step is only accurate nearby
         if not (geometry.curvature_released or geometry.loss.link.log):
             newton = _scaled_along_fit(geometry.loss, fit, newton)
-        newton = _bounded(newton, fit)
+        longest = LONGEST_STEP * math.sqrt(
+            clipping.rows.weight if geometry.curvature_released else 1.0
+        )
+        newton = newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
@@ -69,19 +70,6 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     if part > precision[-1] / precision.sum():
         return replace(fit, weights=fit.weights + part * displacement)
     return averaged(fit)
-
-
-def _with_ridge(fit: Fit, inverse: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return the Newton step of loss and ridge, from inverse curvature and gradient of the loss."""
-    curvature = np.linalg.inv(inverse) + fit.pull
-    return np.asarray(-np.linalg.solve(curvature, gradient + fit.pull @ fit.whitened))
-
-
-def _bounded(newton: FloatArray, fit: Fit) -> FloatArray:
-    """Bound the length of a step of a loss whose curvature varies."""
-    released = fit.geometry.curvature_released
-    longest = LONGEST_STEP * math.sqrt(fit.clipping.rows.weight if released else 1.0)
-    return newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
 
 
 def _stable_part(fit: Fit) -> float:
@@ -117,15 +105,9 @@ def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
 
 def _relative_curvature(loss: Loss, spread: float) -> float:
     """Return the curvature along a fit with scores of this spread, relative to other directions."""
-    nodes, weights = _normal_nodes()
+    nodes, weights = _quadrature(40)  # of a standard normal
     shares = weights * loss.expected_curvature(spread * nodes)
     return max(float(shares @ nodes**2) / max(float(shares.sum()), 1e-300), LEAST_ALONG)
-
-
-@cache
-def _normal_nodes() -> tuple[FloatArray, FloatArray]:
-    """Return quadrature nodes and weights of a standard normal; computing them is slow."""
-    return np.polynomial.hermite_e.hermegauss(40)
 
 
 def averaged(fit: Fit) -> Fit:
@@ -141,7 +123,11 @@ def averaged(fit: Fit) -> Fit:
     """
     late = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
     kept = [iterate for iterate in late if iterate.n_rows == late[-1].n_rows]
-    geometry, (mean, noise_std) = fit.geometry, _average(fit.geometry, kept)
+    geometry = fit.geometry
+    starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
+    ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
+    noises = np.array([iterate.noise_std for iterate in kept])
+    mean, noise_std = weighted_mean(starts, ends, noises)
     level = geometry.along_constant(mean)
     rest = mean - level
     damping = fit.damping
@@ -154,13 +140,6 @@ def averaged(fit: Fit) -> Fit:
     weights = usable(geometry.matrix @ (level + kept_share * rest))
     stretch = np.sqrt(geometry.whitening.variance_inflation)
     return replace(fit, weights=weights, noise=damping @ np.diag(noise_std * stretch))
-
-
-def _average(geometry: Geometry, kept: list[NewtonIterate]) -> tuple[FloatArray, float]:
-    """Return the mean of whitened iterates, weighted by inverse errors, and its noise."""
-    starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
-    ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
-    return weighted_mean(starts, ends, np.array([iterate.noise_std for iterate in kept]))
 
 
 def weighted_mean(

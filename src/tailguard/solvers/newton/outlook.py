@@ -134,7 +134,10 @@ def constant_hides(problem: Problem, mu: float) -> bool:
     each = constant_stages(problem, mu)[0].mu
     if not problem.link.scaled:
         return mean_hides(problem.n_rows, 1.0 / each)
-    return _hides(problem, each, 1, bulk=1.0) or _is_quantile(problem)
+    # The best constant of a quantile loss is no centre: it needs a fit of its own.
+    loss = problem.scored
+    quantile = loss is not None and loss.link.residual and leans(loss)
+    return quantile or _hides(problem, each, 1, bulk=1.0)
 
 
 def predicted_error(problem: Problem, mu: float) -> float:
@@ -246,11 +249,6 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
     """Whether noise is predicted to hide a bulk of the records in histograms at this mu."""
     needed = detection_threshold(columns) * math.sqrt(2.0 * columns)
     return bulk * problem.n_rows * mu < needed
-
-
-def _is_quantile(problem: Problem) -> bool:
-    """Whether the best constant is a quantile other than the median, which needs its own fit."""
-    return problem.link.residual and problem.scored is not None and leans(problem.scored)
 
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:

@@ -11,15 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (
-    NORMAL_SPREAD,
     SIGNIFICANT,
-    SMALLEST_SPREAD,
     RowNormDistribution,
     SlopeDistribution,
     choose_clip,
@@ -83,9 +80,13 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
 def release_residuals(session: FitSession, fit: Fit) -> Fit:
     """Release the distribution of residuals, or of slopes if residuals do not determine them."""
     geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
-    bins = replace(SLOPE_BINS, unit=_residual_unit(before))
+    bins = SLOPE_BINS
+    if before.seen and before.of_bounded_residual_loss:
+        # Near zero a bin is a quarter of the target's scale wide; residuals may be far smaller.
+        bins = replace(bins, unit=min(1.0, before.scale))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
-    stage = session.slopes_stage(fit.phase)
+    early = fit.phase < session.shares.early and session.plans("early slopes")
+    stage = session.stage("early slopes" if early else "slopes")
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
     same = before.distribution if unbounded or curved else None
@@ -97,8 +98,16 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     if once and distribution.significance > SIGNIFICANT:
         distribution = distribution.shifted_by(-center)
         about = about - center * np.eye(about.size)[-1]
-        moved, center = _started_at_center(fit, distribution, center), 0.0
-    loss = geometry.loss if curved else _smoothed(session.loss, distribution)
+        if abs(center) > SlopeDistribution(None, distribution).spread:
+            # A target whose location was not seen may be farther away than rounds move.
+            moved = replace(fit, weights=about, constant_moved=True)
+        center = 0.0
+    loss = geometry.loss
+    if not curved:
+        # If columns explain most of the target, a window of a quantile in units of the target would
+        # hold most residuals. So it is in units of residuals.
+        scale = SlopeDistribution(None, distribution).scale
+        loss = session.loss.narrowed(SMOOTHED * min(1.0, scale))
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
     power = loss.variance_power if curved else None
     if power is not None and power > 1.0:
@@ -173,35 +182,3 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
     whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
     return fit.through(whitened, cap)
-
-
-def _residual_unit(before: SlopeDistribution) -> float:
-    """Return the unit of bins of residuals: their last spread, if slopes are bounded.
-
-    Near zero a bin is a quarter of the target's scale wide, and residuals may be far smaller.
-    """
-    if not before.seen or not before.of_bounded_residual_loss:
-        return 1.0
-    return min(1.0, max(before.spread / NORMAL_SPREAD, SMALLEST_SPREAD))
-
-
-def _smoothed(loss: Loss, distribution: NoisyDistribution) -> Loss:
-    """Return the loss; that of a quantile is smoothed in units of residuals, not of the target.
-
-    If columns explain most of the target, a window in units of the target would hold most
-    residuals, and the fit would be no quantile.
-    """
-    spread = SlopeDistribution(None, distribution).spread / NORMAL_SPREAD
-    return loss.narrowed(SMOOTHED * min(1.0, max(spread, SMALLEST_SPREAD)))
-
-
-def _started_at_center(fit: Fit, distribution: NoisyDistribution, center: float) -> Fit:
-    """Move the constant to the median residual, if that is clearly off zero.
-
-    A target whose location was not seen may be several of its scales away, farther than rounds
-    move. ``distribution`` is that of residuals about their median.
-    """
-    if not abs(center) > SlopeDistribution(None, distribution).spread:
-        return fit
-    weights = fit.weights - center * np.eye(fit.weights.size)[-1]
-    return replace(fit, weights=weights, constant_moved=True)

@@ -8,7 +8,6 @@ way cost the root of the sum of their squares, however that sum is shared out.
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
 
 from tailguard.checks import (
     InputError,
@@ -228,34 +227,37 @@ def feature_bound(problem: Problem, *, few: bool = False) -> float:
 def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage, ...]:
     """Plan every release of the method; the mu**2 of a round grows from phase to phase."""
     stages = stages_before(problem, shares, total_mu)
-    rest = 1.0 - sum([stage.total_mu**2 for stage in stages]) / total_mu**2
+    purpose = "clipped gradients, for a Newton step each"
+    purpose += ", slopes bounded by one half" * shares.balanced
+    stages += round_stages(shares, stages, total_mu, problem.size, purpose)
+    return tuple(_of_sample(stage, problem, shares) for stage in stages)
+
+
+def round_stages(
+    shares: Shares, before: list[Stage], total_mu: float, size: int, purpose: str
+) -> list[Stage]:
+    """Divide what the stages before them leave among the rounds, of ``size`` numbers each.
+
+    Later rounds start nearer to the fit, so they get more budget and less noise. Rounds on the
+    sample get a tenth of that.
+    """
+    rest = 1.0 - sum([stage.total_mu**2 for stage in before]) / total_mu**2
     require(
         rest > 0.0,
         "shares must leave some of the budget to the rounds; got shares that take "
         f"{1.0 - rest:.3g} of it before them, and less than 1 is allowed.",
     )
-    weights = round_weights(shares)
+    weights, done = [], 0
+    for phase, times in enumerate(shares.rounds):
+        weight = float((done + times) ** 2 - done**2)
+        weights.append(weight * (EARLY_ROUNDS_SHARE if phase < shares.early else 1.0))
+        done += times
+    stages = []
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        purpose = "clipped gradients, for a Newton step each"
-        purpose += ", slopes bounded by one half" * shares.balanced
         name = f"rounds of phase {phase + 1}"
-        stage = Stage(name, purpose, mu, times, problem.size, takes_rest=True, phase=phase)
-        stages.append(stage)
-    return tuple(_of_sample(stage, problem, shares) for stage in stages)
-
-
-def round_weights(shares: Shares) -> list[float]:
-    """Return the weights of phases in ``mu**2``; rounds on the sample get a tenth.
-
-    Later rounds start nearer to the fit, so they get more budget and less noise.
-    """
-    weights, before = [], 0
-    for phase, times in enumerate(shares.rounds):
-        weight = float((before + times) ** 2 - before**2)
-        weights.append(weight * (EARLY_ROUNDS_SHARE if phase < shares.early else 1.0))
-        before += times
-    return weights
+        stages.append(Stage(name, purpose, mu, times, size, takes_rest=True, phase=phase))
+    return stages
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
@@ -270,26 +272,21 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
 def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
     """Plan all releases except the rounds."""
     stages = shares.units_stages(problem, total_mu)
-    for each in _after_units(problem, shares):
-        if each.share > 0.0 and each.times > 0:
-            corrects = each.name in {"debiasing", "debiasing curvature"}
-            stages.append(each.stage(total_mu, takes_rest=corrects))
-    return stages
+    return stages + planned_stages(_after_units(problem, shares), total_mu)
 
 
-class PlannedReleases(NamedTuple):
-    """``times`` releases of ``size`` numbers, which get a ``share`` of the budget together."""
+PlannedReleases = tuple[str, str, float, int, int]
+"""Name and purpose of a stage, its share of ``mu**2``, how many releases it has, and their size."""
 
-    name: str
-    purpose: str
-    share: float
-    times: int
-    size: int
 
-    def stage(self, total_mu: float, *, takes_rest: bool = False) -> Stage:
-        """Return the stage."""
-        mu = total_mu * math.sqrt(self.share / self.times)
-        return Stage(self.name, self.purpose, mu, self.times, self.size, takes_rest=takes_rest)
+def planned_stages(releases: list[PlannedReleases], total_mu: float) -> list[Stage]:
+    """Return the stages of those releases that have a share."""
+    return [
+        Stage(name, purpose, total_mu * math.sqrt(share / times), times, size,
+              takes_rest=name in ("debiasing", "debiasing curvature"))
+        for name, purpose, share, times, size in releases
+        if share > 0.0 and times > 0
+    ]  # fmt: skip
 
 
 def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
@@ -315,34 +312,34 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     last = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
-        PlannedReleases(WEIGHT, WEIGHING,
-                        WEIGHT_SHARE * problem.has_weights, 1, 2),
-        PlannedReleases("constant", "the best constant, as a start",
-                        shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
-        PlannedReleases("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
-        PlannedReleases("second moments", "second moments of the columns",
-                        shares.second_moments, 1, n_columns * (n_columns + 1) // 2),
-        PlannedReleases("whitened row norms", "norms of whitened rows",
-                        shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
-        PlannedReleases("early slopes", "sizes of residuals",
-                        slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
-        PlannedReleases("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
-        PlannedReleases("curvature", "curvature of the loss",
-                        shares.curvature, len(shares.curvature_phases), square),
-        PlannedReleases("choice of bounds", "within which bounds features are read from here on",
-                        shares.bound_choice, 1, 2),
-        PlannedReleases("debiasing", f"bias that clipping leaves in the mean{fitted}",
-                        0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
-        PlannedReleases("debiasing curvature", "curvature of the loss in these directions",
-                        0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
-        PlannedReleases("choice of fit", "whether the fit, half of it or its constant is kept",
-                        shares.fit_choice * problem.intercept, 1, 2),
-        PlannedReleases("variance", "the sampling variance of the coefficients",
-                        shares.variance, 1, square),
-        PlannedReleases(ROUGH_TOTAL, rough,
-                        rough_share * shares.total * problem.intercept, 1, 1),
-        PlannedReleases(TOTAL, added,
-                        (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
+        (WEIGHT, WEIGHING,
+         WEIGHT_SHARE * problem.has_weights, 1, 2),
+        ("constant", "the best constant, as a start",
+         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
+        ("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
+        ("second moments", "second moments of the columns",
+         shares.second_moments, 1, n_columns * (n_columns + 1) // 2),
+        ("whitened row norms", "norms of whitened rows",
+         shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
+        ("early slopes", "sizes of residuals",
+         slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
+        ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+        ("curvature", "curvature of the loss",
+         shares.curvature, len(shares.curvature_phases), square),
+        ("choice of bounds", "within which bounds features are read from here on",
+         shares.bound_choice, 1, 2),
+        ("debiasing", f"bias that clipping leaves in the mean{fitted}",
+         0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
+        ("debiasing curvature", "curvature of the loss in these directions",
+         0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
+        ("choice of fit", "whether the fit, half of it or its constant is kept",
+         shares.fit_choice * problem.intercept, 1, 2),
+        ("variance", "the sampling variance of the coefficients",
+         shares.variance, 1, square),
+        (ROUGH_TOTAL, rough,
+         rough_share * shares.total * problem.intercept, 1, 1),
+        (TOTAL, added,
+         (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
         *correction_releases(
             problem.size, shares.correction, curved=curved, sampled=shares.sample > 0
         ),
@@ -376,6 +373,6 @@ def correction_releases(
         "far contributions": ("where the longest contributions point", 1, square),
     }
     return [
-        PlannedReleases(name, purpose, share * shares.get(name, 0.0), times, size)
+        (name, purpose, share * shares.get(name, 0.0), times, size)
         for name, (purpose, times, size) in releases.items()
     ]

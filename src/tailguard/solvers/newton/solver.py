@@ -54,7 +54,7 @@ from tailguard.solvers.newton.outlook import (
 from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import Shares, stages_for
 from tailguard.solvers.newton.start import start
-from tailguard.solvers.newton.state import OVERFLOWED, Fit, last_fit
+from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import BEYOND_FLOATS
 from tailguard.solvers.units import columns_of
 
@@ -163,24 +163,30 @@ class WhitenedNewton:
 def _carried_out(session: FitSession) -> Solution:
     """Measure the columns and fit them, or only a constant if noise hides them."""
     plan, columns = session.plan, columns_of(session.plan.problem)
+    overflowed = "released numbers overflowed: the fit is "
     try:
         units, scales = find_units(session, columns)
     except BEYOND_FLOATS:
-        return constant_solution(plan, 0.0, f"{OVERFLOWED}a constant")
+        return constant_solution(plan, 0.0, f"{overflowed}a constant")
     target_hides = columns.residual and not scales.detected[columns.n_features]
     nothing = not (columns.intercept or scales.detected[: columns.n_features].any())
     if target_hides or nothing:
         whose = "the target" if target_hides else "any column"
         note = f"no coefficient was fitted: the budget showed no scale of {whose}"
         return constant_solution(plan, units.target_center, note)
-    fit = last_fit(fits(session, units, scales))
-    if fit is None:
-        return constant_solution(plan, units.target_center, f"{OVERFLOWED}a constant")
-    return solution(session, fit)
+    last = None
+    try:
+        for fit in fits(session, units, scales):
+            last = fit
+    except BEYOND_FLOATS:
+        last = last and last.noted(f"{overflowed}the last one before that")
+    if last is None:
+        return constant_solution(plan, units.target_center, f"{overflowed}a constant")
+    return solution(session, last)
 
 
 def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fit]:
-    """Yield the fit after each part of the method; if one overflows, the last fit counts."""
+    """Yield the fit after each part of the method; if numbers overflow, the last fit counts."""
     fit = start(session, units, scales)
     yield fit
     if session.problem.link.residual:

@@ -9,21 +9,17 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing).
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.losses.base import Link, Loss
+from tailguard.losses.base import Loss
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.whitening import StepShortening, Whitening
-from tailguard.solvers.session import BEYOND_FLOATS
-
-OVERFLOWED = "released numbers overflowed: the fit is "
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +124,7 @@ class Geometry:
 
     @property
     def left_out(self) -> BoolArray:
-        """Features that the fit does not read; their coefficients are unknown."""
-        return self.left_out_weights[: self.units.center.size]
-
-    @property
-    def left_out_weights(self) -> BoolArray:
-        """The same for all weights, including the constant if the fit has none."""
+        """Coordinates that the fit does not read, and a constant that it does not have."""
         return np.asarray(~self.matrix.any(axis=1))
 
     @property
@@ -149,8 +140,9 @@ class Geometry:
         """Bounds of each feature in the user's units, infinite if it is not read, or None."""
         if self.bound >= LARGEST_FEATURE:
             return None
-        half = np.where(self.left_out, math.inf, self.bound * self.units.scale)
-        return np.column_stack([self.units.center - half, self.units.center + half])
+        center, scale = self.units.center, self.units.scale
+        half = np.where(self.left_out[: center.size], math.inf, self.bound * scale)
+        return np.column_stack([center - half, center + half])
 
     def along_constant(self, whitened: FloatArray) -> FloatArray:
         """Return the part of whitened weights along a constant score."""
@@ -246,11 +238,6 @@ class Estimate:
         """
         return np.asarray(np.abs(self.step) > MOVING * np.sqrt(np.diag(self.whole())))
 
-    def center(self, units: Units, link: Link) -> FloatArray:
-        """Return the weights as coefficients in the user's units, the intercept last."""
-        coef, intercept = units.coefficients(self.weights, link)
-        return np.asarray(np.nan_to_num(np.append(coef, intercept)))
-
     def whole(self) -> FloatArray:
         """Second moments of all errors together."""
         return np.asarray(self.noise @ self.noise.T + self.covariance + self.bias @ self.bias.T)
@@ -324,7 +311,9 @@ class Fit:
         A gradient over ``clipping.curvature`` is a Newton step of the loss; the ridge adds this
         matrix times the weights to it. So the ridge has the same share with and without clipping.
         """
-        return np.asarray(self.geometry.penalty / max(self.clipping.whole_curvature, 1e-300))
+        rows, slopes = self.clipping.rows, self.clipping.slopes
+        whole = rows.curvature(math.inf) * slopes.curvature(math.inf)
+        return np.asarray(self.geometry.penalty / max(whole, 1e-300))
 
     @property
     def damping(self) -> FloatArray:
@@ -334,14 +323,3 @@ class Fit:
     def noted(self, note: str) -> "Fit":
         """Return the fit with one more note."""
         return replace(self, notes=(*self.notes, note))
-
-
-def last_fit(reached: Iterable[Fit]) -> Fit | None:
-    """Return the last fit before released numbers overflow, or None if the first one did."""
-    last = None
-    try:
-        for fit in reached:
-            last = fit
-    except BEYOND_FLOATS:
-        return last and last.noted(f"{OVERFLOWED}the last one before that")
-    return last

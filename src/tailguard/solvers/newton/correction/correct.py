@@ -17,9 +17,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
-from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.released import (
     TYPICAL_BIAS,
+    contributions,
     likely_metric,
     release_curvature,
     release_curvature_again,
@@ -133,8 +133,7 @@ def _far_shares(
     """Return the share of far contributions along each direction."""
     geometry, width = fit.geometry, directions.shape[1]
     stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
-    view = replace(geometry.view, loss=session.loss).contributions()
-    view = view.through(geometry.matrix @ rounds.metric.matrix)
+    view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
     query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
     state = usable(geometry.matrix @ rounds.mean)
     moments = session.ask(query, state, stage) / limit**2
@@ -202,8 +201,10 @@ class Blend:
         if fit.geometry.loss.link.residual and fit.clipping.slopes.seen:
             sampling = float(np.trace(through @ rounds.metric.covariance() @ through.T))
             sampling /= len(root) * session.plan.problem.n_rows
-            alike = session.problem.n_rows * session.evenness
-            more = sampling - _variance_of_one(fit.clipping) / alike
+            clipping, alike = fit.clipping, session.problem.n_rows * session.evenness
+            square = clipping.rows.variance(clipping.row_limit) / clipping.rows.width
+            of_one = square * clipping.slopes.variance(clipping.slope_limit)
+            more = sampling - of_one / max(clipping.curvature, 1e-12) ** 2 / alike
             others += max(0.0, more) * np.eye(len(root))
         return cls._of(fit, rounds, others)
 
@@ -252,14 +253,6 @@ class Blend:
             covariance=whole - noise @ noise.T,
             bias=np.zeros_like(corrected.bias),
         )
-
-
-def _variance_of_one(clipping: Clipping) -> float:
-    """Return the variance of a fit to one record, per coordinate."""
-    rows, slopes = clipping.rows, clipping.slopes
-    square = rows.variance(clipping.row_limit) / rows.width
-    variance = square * slopes.variance(clipping.slope_limit)
-    return variance / max(clipping.curvature, 1e-12) ** 2
 
 
 def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:

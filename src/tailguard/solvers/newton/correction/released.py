@@ -139,7 +139,7 @@ class Curvature:
     @property
     def floor(self) -> float:
         """The least eigenvalue of the second release; lower ones are raised to it."""
-        return curvature_floor(self.second.edge)
+        return max(CURVATURE_FLOOR * min(self.second.edge, 1.0), LEAST_CURVATURE)
 
     @property
     def matrix(self) -> FloatArray:
@@ -196,11 +196,6 @@ class Curvature:
         """
         root = math.sqrt(1.0 - min(self.second.edge**2, 0.6))
         return math.sqrt(2.0 / (root * (1.0 + root)))
-
-
-def curvature_floor(edge: float) -> float:
-    """Return the least eigenvalue for rows whose second moments are about one."""
-    return max(CURVATURE_FLOOR * min(edge, 1.0), LEAST_CURVATURE)
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
@@ -275,12 +270,12 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
 
     For a likelihood its curvature replaces the first release.
     """
-    view, state, most = _contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
+    view, state, most = contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
     if session.loss.link.curved:
-        first = _inverse_root_of(curvature.matrix)
+        first = _inverse_root(curvature.matrix)
     else:
         lengths = _release_lengths(session, view, state, "contribution lengths")
-        first = _root_inverse(
+        first = _inverse_root_of_covariance(
             _release_moments(session, view, state, "contribution moments", lengths, most)
         )
     again = view.through(view.whitening @ first)
@@ -288,7 +283,7 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     name = "contribution moments again"
     moments = _release_moments(session, again, state, name, lengths, most)
     tail = _tail(session, fit, lengths, curvature, first)
-    last = _root_inverse(moments, tail.least_variance(view.width))
+    last = _inverse_root_of_covariance(moments, tail.least_variance(view.width))
     return Metric(first, last, moments, tail)
 
 
@@ -297,7 +292,7 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
 
     This releases their lengths.
     """
-    view, first = _contributions(session, fit), _inverse_root_of(curvature.matrix)
+    view, first = contributions(session, fit), _inverse_root(curvature.matrix)
     view = view.through(view.whitening @ first)
     lengths = _release_lengths(session, view, fit.weights, "contribution lengths")
     alike = np.eye(view.width)
@@ -305,12 +300,12 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
     return Metric(first, alike, moments, _tail(session, fit, lengths, curvature, first))
 
 
-def _contributions(session: FitSession, fit: Fit) -> View:
+def contributions(session: FitSession, fit: Fit) -> View:
     """Return the view of whitened contributions."""
     return replace(fit.geometry.view, loss=session.loss).contributions()
 
 
-def _inverse_root_of(matrix: FloatArray) -> FloatArray:
+def _inverse_root(matrix: FloatArray) -> FloatArray:
     """Return the inverse root of a positive definite matrix."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-300))) @ vectors.T)
@@ -336,7 +331,7 @@ def _tail(
     return Tail(lengths, sizes, slopes.distribution.mass, least, by_person)
 
 
-def _root_inverse(moments: Moments, least: float = 0.0) -> FloatArray:
+def _inverse_root_of_covariance(moments: Moments, least: float = 0.0) -> FloatArray:
     """Return the inverse root of a covariance whose eigenvalues are at least ``least``."""
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
     floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)

@@ -72,10 +72,14 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
             part = own / (own + relative**2)
             relative = math.hypot(part * relative, (1.0 - part) * math.sqrt(own))
         move = part * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
-        fit = _moved(fit, move)
+        moved = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
+        fit = replace(fit, weights=moved)
     if counts and fit.estimate is not None and estimate is None:
         relative = math.hypot(relative, move)
-    fit = _with_noise(fit, relative)
+    # The noise along the constant becomes that of the total.
+    along, own_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]
+    noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), own_noise])
+    fit = replace(fit, noise=noise)
     if not counts:
         return fit.noted(
             f"the constant was calibrated; the standard error that this leaves is {relative:.2g}"
@@ -84,11 +88,6 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         "the predicted total of all records was calibrated; its relative standard error is "
         f"{relative:.2g}"
     )
-
-
-def _moved(fit: Fit, move: float) -> Fit:
-    """Return the fit with its intercept moved."""
-    return replace(fit, weights=usable(np.append(fit.weights[:-1], fit.weights[-1] + move)))
 
 
 def _mean_slope(
@@ -113,11 +112,3 @@ def _mean_slope(
     slope = float(session.ask(query, weights, stage)[0, 0])
     noise = float(query.noise_std(n_rows, n_features, stage.mu)[0])
     return slope, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
-
-
-def _with_noise(fit: Fit, error: float) -> Fit:
-    """Replace the noise along the constant by that of the total."""
-    own = error * fit.geometry.inverse[:, -1:]
-    along: FloatArray = fit.geometry.constant
-    noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), own])
-    return replace(fit, noise=noise)
