@@ -1,7 +1,7 @@
 """Several classes: the correction by contributions, and intervals against the first class.
 
-The correction is that of two classes, and so are its releases and errors. What a record adds to the
-gradients of all classes, along the contrasts of these, takes the place of its slope times its row:
+The correction, its releases and its errors are those of two classes. A record's contribution is its
+part of the gradients of all classes along their contrasts, in place of its slope times its row;
 ``ClassView`` reads it.
 
 Reference
@@ -36,8 +36,8 @@ from tailguard.solvers.newton.outlook import ESTIMAND, LITTLE
 from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
 from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, Whitening
 
-# Of the mean curvature of contrasts, to which that of a rare class is raised for the correction,
-# which releases curvature: eight classes, each half of the one before, have .01 at the least.
+# The correction raises the curvature of rare classes to this part of the mean of all contrasts. It
+# can be low, as the curvature is released; eight classes, each half of the one before, have .01.
 RAREST = 0.001
 
 
@@ -57,7 +57,7 @@ class Contrasts:
     def at(cls, shares: FloatArray, flattest: float = FLATTEST) -> "Contrasts":
         """Take the eigenvectors of the curvature of a softmax at these shares.
 
-        A rare class has next to no curvature there, and far more where its records are. So
+        A rare class has little curvature there, and far more where its records are. So
         eigenvalues below a part of their mean are raised, as those of rare indicators are.
         """
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
@@ -68,7 +68,7 @@ class Contrasts:
 
     @property
     def noise(self) -> FloatArray:
-        """How many times as large as a class's the noise of each contrast is."""
+        """The noise of each contrast over that of a class."""
         return np.asarray(np.linalg.norm(self.basis, axis=0))
 
     @property
@@ -79,7 +79,7 @@ class Contrasts:
 
 @dataclass(frozen=True, eq=False)
 class ClassGeometry(Geometry):
-    """How contributions to several classes are read; the matrix has a block of rows a class."""
+    """The view of contributions to several classes; the matrix has a block of rows per class."""
 
     n_classes: int = 2
 
@@ -102,9 +102,9 @@ def corrected(
     session: FitSession, view: View, shares: FloatArray, whitening: Whitening, clipping: Clipping,
     weights: FloatArray, noise: FloatArray,
 ) -> tuple[FloatArray, Estimate | None]:  # fmt: skip
-    """Correct standardised weights, a class a row, if that was planned; tell what they are within.
+    """Correct standardised weights, one class per row, if the plan has that; also return errors.
 
-    The columns of ``noise`` are what independent noise of one moves the weights by, class by class.
+    Column by column, ``noise`` has the move of all weights by one unit of independent noise.
     """
     basis = Contrasts.at(shares, flattest=RAREST).basis
     matrix = np.asarray(np.kron(basis, view.whitening), dtype=np.float64)
@@ -129,10 +129,10 @@ def solution_of_classes(
     plan: Plan, coef: FloatArray, estimate: Estimate | None, units: Units, left_out: list[str],
     *notes: str,
 ) -> Solution:  # fmt: skip
-    """Return coefficients of all classes, and what is known of them less those of the first.
+    """Return coefficients of all classes, and intervals of their differences from the first.
 
-    Of that the coefficients of all other classes come first, then their intercepts. ``left_out``
-    says of each column why it was not fitted, and nothing if it was.
+    Intervals list the coefficients of all other classes first, then their intercepts. ``left_out``
+    has the reason of each column that was not fitted, and an empty text for others.
     """
     others, height = len(coef) - 1, len(left_out) + 1
     places = np.arange(others * height).reshape(others, height)

@@ -125,7 +125,7 @@ def choose_sparse_limits(
     reach = max(math.log(problem.n_features) + EULER, math.sqrt(n_nonzero))
     most = max(1, problem.n_rows // FEWEST_BLOCK_ROWS)
     counts = [count for count in STEP_COUNTS if count <= most] if n_steps is None else [n_steps]
-    best: tuple[float, SparseLimits] | None = None
+    candidates = []
     for count in counts:
         # The largest noise over the threshold, in gradient units.
         noise = 2.0 * reach * count / (problem.n_rows * ratio)
@@ -133,9 +133,6 @@ def choose_sparse_limits(
         multiple = min(max(multiple, SMALLEST_THRESHOLD), LARGEST_THRESHOLD)
         clip = threshold or multiple * slope
         error = (slope / clip) ** 2 + noise * clip / slope
-        predicted = LEFT**count + error
         limits = SparseLimits(count, clip, step_size, step_size * noise * clip)
-        if best is None or predicted < best[0]:
-            best = predicted, limits
-    assert best is not None
-    return best[1]
+        candidates.append((LEFT**count + error, limits))
+    return min(candidates, key=lambda candidate: candidate[0])[1]

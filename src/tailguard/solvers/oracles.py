@@ -83,7 +83,8 @@ class Oracle:
     def describe(self) -> str:
         """Return name and parameters as text."""
         stated = ", ".join(
-            f"{name} = {_shown_fact(value)}" for name, value in self.parameters.items()
+            f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+            for name, value in self.parameters.items()
         )
         if self.estimate is not None:
             own = getattr(self.estimate, "__name__", type(self.estimate).__name__)
@@ -127,10 +128,6 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     if not oracle.smooth and not math.isfinite(query.sensitivity(MANY_ROWS, 1).ideal):
         raise InputError(f"oracle {name!r} needs a finite bound among {names}; got none.")
     return oracle
-
-
-def _shown_fact(value: float | int | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 @cache

@@ -1,17 +1,19 @@
 """Several classes: noisy Newton steps of the symmetric softmax, in private units.
 
-Every class has a score, and the scores of a record add up to zero. Units and whitening are those of
+Each class has a score, and the scores of a record add up to zero. Units and whitening are those of
 two classes. At the released shares ``p`` of the classes the curvature of the log-loss is
-``diag(p) - p p'`` times the second moments of rows: along the eigenvectors of the one and in
-whitened rows a Newton step is the mean gradient over one number, as it is for two classes. One
-release has the gradients of all classes, whose sensitivity does not grow with their number.
+``diag(p) - p p'`` times the second moments of rows. Along the eigenvectors of ``diag(p) - p p'``
+(contrasts) and in whitened rows, a Newton step is the mean gradient over one number, as for two
+classes. One release has the gradients of all classes; its sensitivity does not grow with their
+number.
 
-A fit starts at the constant that the shares tell, and is shrunk towards it, each contrast of
-classes by its own noise. Where the budget bears it, it is corrected by contributions as a fit of
-two classes is (``class_correction``), which tells intervals. It gives no class less than a part of
-its share: no record can lose more beside the constant than that part's logarithm, so that no
-comparison needs a cut of losses. At last it is compared with the constant, and left for it unless
-its mean log-loss is surely lower; where that cannot be (``class_shares``) it is not tried.
+A fit starts at the constant with the released shares. It is shrunk towards that constant, each
+contrast by its own noise. If the budget suffices, it is corrected by contributions, as for two
+classes (``class_correction``); this gives intervals. Each class keeps at least a fixed part of its
+share, so no record loses more against the constant than the logarithm of that part, and the
+comparison needs no cut of losses. Finally the fit is compared with the constant, which stays unless
+the fit's mean log-loss is surely lower. If no fit could surely win (``class_shares``), none is
+tried.
 
 Reference
 ---------
@@ -41,7 +43,7 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.class_correction import Contrasts, corrected, solution_of_classes
 from tailguard.solvers.class_shares import can_win, count_classes, sharpened
-from tailguard.solvers.newton.allocation import EIGHTHS, shares_for
+from tailguard.solvers.newton.allocation import rounds_for, shares_for
 from tailguard.solvers.newton.choices import HALF_KEPT, compare_classes
 from tailguard.solvers.newton.clipping import (
     Clipping,
@@ -117,9 +119,9 @@ SHARES_KEPT = (
 
 @dataclass(frozen=True)
 class SoftmaxNewton:
-    """Noisy Newton steps for a target of several classes, what ``LogisticRegression`` takes.
+    """Noisy Newton steps for a target of several classes; ``LogisticRegression`` uses it.
 
-    The solution's ``coef`` has a row a class: its coefficients, and its intercept last.
+    The solution's ``coef`` has a row for each class: its coefficients, then its intercept.
 
     Guarantee
     ---------
@@ -135,7 +137,7 @@ class SoftmaxNewton:
     """
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Lay the stages out from public numbers."""
+        """Plan the stages from public numbers."""
         more = "for more than two classes by the default method."
         require(problem.intercept, f"fit_intercept must be True {more}")
         require(not problem.has_offset, f"offset must be None {more}")
@@ -160,7 +162,7 @@ class SoftmaxNewton:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry the plan out on gate answers."""
+        """Carry out the plan on released answers."""
         of_two, classes = replace(plan, problem=_of_two(plan.problem)), _classes(plan.problem)
         session = FitSession(of_two, gate, _shares(plan.problem, plan.guarantee.gaussian_mu()))
         session.weigh()
@@ -168,7 +170,7 @@ class SoftmaxNewton:
 
 
 def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
-    """Count the classes, and fit them where that can win."""
+    """Count the classes, and fit them if a fit could win."""
     counted = count_classes(session, classes, session.stage(COUNTS))
     if not session.plans("second moments"):
         return _constant(plan, counted.shares, ONLY_SHARES)
@@ -184,7 +186,11 @@ def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
         counted = counted.joined(count_classes(session, classes, session.rest()))
         return _constant(plan, counted.shares, hidden)
     session.share_out(COUNTS, AGAIN)
-    _drop_correction(session, float(counted.shares.min()))
+    rarest = float(counted.shares.min())
+    events = rarest * (1.0 - rarest) * session.n_rows() * session.plan.total_mu
+    enough = events >= EVENTS_FOR_CORRECTION * (session.problem.n_features + 1)
+    if session.plans("contribution rounds") and not enough:  # the rounds get its budget
+        session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
     try:
         solved = _fitted(session, plan, units, np.append(alive, True), counted.shares)
     except BEYOND_FLOATS:
@@ -207,23 +213,21 @@ def _classes(problem: Problem) -> int:
 
 
 def _of_two(problem: Problem) -> Problem:
-    """Return the same problem of two classes, whose units and whitening are the same."""
+    """Return the problem of two classes, which has the same units and whitening."""
     _classes(problem)
     return replace(problem, loss=Logistic())
 
 
 def _width(problem: Problem) -> int:
-    """Return how many weights there are beside those of the first class."""
+    """Return the number of weights, without those of the first class."""
     return problem.size - problem.n_features - 1
 
 
 def _shares(problem: Problem, mu: float) -> Shares:
     """Return the shares of two classes, with rounds for all weights."""
     budget, two = problem.n_rows * mu, _of_two(problem)
-    times = (budget / (ROUNDS_UNIT * problem.size)) ** 2
-    times = int(min(max(times, 1.0), MOST_ROUNDS / sum(EIGHTHS)))
     counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
-    rounds = tuple(times * eighths for eighths in EIGHTHS)
+    rounds = rounds_for(problem.size, budget, ROUNDS_UNIT, MOST_ROUNDS)
     enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _width(problem) ** 3)
     found = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
     return replace(
@@ -232,7 +236,7 @@ def _shares(problem: Problem, mu: float) -> Shares:
 
 
 def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
-    """Lay out every release; if ``alone``, only the weight of records and counts of classes."""
+    """Plan every release; if ``alone``, only the weight of records and counts of classes."""
     classes, height = _classes(problem), problem.n_features + 1
     weighed = WEIGHT_SHARE * problem.has_weights
     counts = 1.0 - weighed if alone else shares.constant
@@ -254,14 +258,6 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
     stages = planned_stages(planned, mu) + shares.units_stages(_of_two(problem), mu)
     purpose = "gradients of all classes, for a Newton step each"
     return (*stages, *round_stages(shares, stages, mu, problem.size, purpose))
-
-
-def _drop_correction(session: FitSession, rarest: float) -> None:
-    """Leave a planned correction to the rounds where a class is rare."""
-    events = rarest * (1.0 - rarest) * session.n_rows() * session.plan.total_mu
-    enough = events >= EVENTS_FOR_CORRECTION * (session.problem.n_features + 1)
-    if session.plans("contribution rounds") and not enough:
-        session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
 
 
 def _fitted(
@@ -290,7 +286,7 @@ def _fitted(
         evenness=session.evenness,
     )
     start = np.outer(contrasts.start, np.linalg.pinv(view.whitening)[:, -1])
-    found, noise = _found(session, view, clipping, contrasts, start)
+    found, noise = _take_rounds(session, view, clipping, contrasts, start)
     through = np.kron(contrasts.basis, view.whitening)
     constant, weights = (
         (through @ each.ravel()).reshape(len(shares), -1) for each in (start, found)
@@ -301,10 +297,10 @@ def _fitted(
     return _kept(session, plan, view, shares, candidates, estimate)
 
 
-def _found(
+def _take_rounds(
     session: FitSession, view: View, clipping: Clipping, contrasts: Contrasts, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Take the rounds; return whitened contrasts, one a row, and the noise of each number."""
+    """Take the rounds; return whitened contrasts, one per row, and the noise of each entry."""
     rounds, last = session.shares.rounds, len(session.shares.rounds) - 1
     query = SoftmaxGradients(view, len(contrasts.basis), clipping.row_limit)
     reach = contrasts.basis.T / clipping.curvature
@@ -349,10 +345,10 @@ def _kept(
     session: FitSession, plan: Plan, view: View, shares: FloatArray, weights: FloatArray,
     estimate: Estimate | None,
 ) -> Solution:  # fmt: skip
-    """Keep the fit where its mean loss is surely below that of the constant.
+    """Keep the fit if its mean loss is surely below that of the constant.
 
-    Or half of it, where that alone surely is, or surely is below the fit's. What intervals are of
-    does not depend on that.
+    Half of it is kept if only its loss is surely lower, or it is surely below that of the fit. The
+    choice does not change the estimand of intervals.
     """
     stage, units = session.stage(CHOICE), view.units
     query, sure = compare_classes(session, view, shares, stage)

@@ -153,12 +153,11 @@ REGIMES = {
         "correction": 0.30, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
-# A unit of n * mu and the most rounds, for residuals and for likelihoods; and the eighths of each
-# phase. A phase has its eighths times min((n * mu / (unit * size))**2, most / 8) rounds, and at
-# least its eighths. Many cheap rounds come nearer to the optimum than few costly ones, above all if
-# noise hides directions and steps are short. Their average has the same noise, unless noise makes
-# some of them diverge.
-ROUNDS, ROUNDS_OF_LIKELIHOOD, EIGHTHS = (2.5, 64), (7.0, 24), (1, 1, 2, 4)
+# A unit of n * mu and the most rounds, for residuals and for likelihoods. There are 8 times
+# (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the optimum
+# than few costly ones, above all if noise hides directions and steps are short. Their average has
+# the same noise, unless noise makes some of them diverge.
+ROUNDS, ROUNDS_OF_LIKELIHOOD = (2.5, 64), (7.0, 24)
 # With twice this many records, or more, stages that only steer read a random tenth of them, or this
 # many if that is more, provided that the sample's n * mu is above the limits. A person counts as
 # max_rows records, at most the second number since rare columns need many persons.
@@ -199,8 +198,11 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     """Choose shares by the loss and the budget."""
     budget, sample = problem.n_rows * mu, _sample_for(problem, mu)
     few = budget < MOSTLY_NOISE
+    unit, most = ROUNDS if problem.link.residual else ROUNDS_OF_LIKELIHOOD
     shares = Shares(
-        rounds=_rounds(problem, budget), sample=sample, bound=feature_bound(problem, few=few)
+        rounds=rounds_for(problem.size, budget, unit, most),
+        sample=sample,
+        bound=feature_bound(problem, few=few),
     )
     facts = _facts(problem, robust=robust, sampled=sample > 0)
     facts |= {"within-bounds"} if shares.bound < LARGEST_FEATURE else set()
@@ -260,11 +262,10 @@ def fits_squares(problem: Problem, *, robust: bool) -> bool:
     return math.isinf(loss.slope_bound()) and math.isfinite(loss.curvature_bound())
 
 
-def _rounds(problem: Problem, budget: float) -> tuple[int, ...]:
-    """Return the rounds of each phase."""
-    unit, most = ROUNDS if problem.link.residual else ROUNDS_OF_LIKELIHOOD
-    times = int(min(max((budget / (unit * problem.size)) ** 2, 1.0), most / sum(EIGHTHS)))
-    return tuple(times * eighths for eighths in EIGHTHS)
+def rounds_for(size: int, budget: float, unit: float, most: int) -> tuple[int, ...]:
+    """Return the rounds of each phase, in eighths: the more, the larger ``budget = n * mu``."""
+    times = int(min(max((budget / (unit * size)) ** 2, 1.0), most / 8))
+    return times, times, 2 * times, 4 * times
 
 
 def _sample_for(problem: Problem, mu: float) -> int:

@@ -196,8 +196,10 @@ class StepShortening:
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
         """
         length, together = float(np.linalg.norm(moved)), float(rise @ moved)
-        least = STEEPEST * self._steepest_along(moved)
-        if not together - SIGNIFICANT * noise_std * length > least:
+        reached = float(moved @ self.matrix @ moved)
+        # Full steps reach the optimum at this ``rise @ moved``.
+        expected = float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf
+        if not together - SIGNIFICANT * noise_std * length > STEEPEST * expected:
             return self.matrix
         along = rise / float(np.linalg.norm(rise))
         steepness = max(float(rise @ rise) - rise.size * noise_std**2, 0.0) / together
@@ -206,8 +208,3 @@ class StepShortening:
             return self.matrix
         shorter = np.eye(moved.size) - (1.0 - math.sqrt(1.0 / ratio)) * np.outer(along, along)
         return np.asarray(shorter @ self.matrix @ shorter)
-
-    def _steepest_along(self, moved: FloatArray) -> float:
-        """Return the ``rise @ moved`` at which full steps reach the optimum."""
-        reached = float(moved @ self.matrix @ moved)
-        return float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf

@@ -93,7 +93,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
             rounds = run_rounds(session, fit, curvature, metric, [early])
-        fit, stages = _believed(session, fit, rounds, Lean.of(rounds)), [late]
+        fit, stages = _blended(session, fit, rounds, Lean.of(rounds)), [late]
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
@@ -102,7 +102,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         estimate = _estimated(session, fit, rounds, lean)
     if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
-    return replace(_believed(session, fit, rounds, lean), estimate=estimate)
+    return replace(_blended(session, fit, rounds, lean), estimate=estimate)
 
 
 def _estimated(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Estimate:
@@ -148,7 +148,7 @@ def _far_shares(
     return np.asarray(np.clip(along, 0.5 / width, 1.0))
 
 
-def _believed(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
+def _blended(session: FitSession, fit: Fit, rounds: Rounds, lean: Lean) -> Fit:
     """Return the fit at the blend, or the fit unchanged if the rounds did not converge.
 
     With a log link the noise of scores makes the means of far rows many times too large. The
