@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 import tailguard as tg
-from support.spy import GENEROUS, gate_over
+from support.spy import GENEROUS, run_over
 from tailguard.gate import Gate, engine
 from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
@@ -32,10 +32,8 @@ def design(seed, n_rows=20_000, n_features=1000, n_nonzero=5, noise=1.0, unit=1.
 
 def run(solver, X, y, *, guarantee=GENEROUS, seed=None, loss=None, intercept=False, **facts):
     problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept, **facts)
-    plan = solver.plan(problem, guarantee)
-    gate, _ = gate_over(problem, X, y, guarantee, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate), plan, gate
+    solution, gate, plan = run_over(solver, problem, X, y, guarantee, seed=seed)
+    return solution, plan, gate
 
 
 def ratio_of(plan):

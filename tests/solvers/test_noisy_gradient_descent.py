@@ -5,7 +5,7 @@ import pytest
 
 import tailguard as tg
 from support.oracles import wide_oracle
-from support.spy import GENEROUS, gate_over
+from support.spy import GENEROUS, run_over
 from tailguard.gate.plan import Problem
 from tailguard.solvers.descent import Batches
 from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
@@ -30,11 +30,7 @@ def problem_of(n_rows=N_ROWS, loss=None):
 
 
 def run(solver, guarantee, *, seed=None, n_rows=N_ROWS):
-    problem = problem_of(n_rows)
-    plan = solver.plan(problem, guarantee)
-    gate, books = gate_over(problem, *regression(n_rows), guarantee, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate), plan, gate, books
+    return run_over(solver, problem_of(n_rows), *regression(n_rows), guarantee, seed=seed)
 
 
 def solver_with(name, schedule="full", n_batches=None, **options):
@@ -53,8 +49,8 @@ def solver_with(name, schedule="full", n_batches=None, **options):
 @pytest.mark.parametrize("guarantee", [tg.ApproxDP(0.2, 1e-5), tg.GDP(0.3)])
 def test_what_is_spent_is_what_was_planned(name, schedule, n_batches, guarantee):
     solver = solver_with(name, schedule, n_batches)
-    _, plan, gate, books = run(solver, guarantee, seed=1)
-    assert sum(release.times for release in books.releases) == N_STEPS
+    _, gate, plan = run(solver, guarantee, seed=1)
+    assert sum(release.times for release in gate.books.releases) == N_STEPS
     certificate = gate.certificate()
     if isinstance(guarantee, tg.ApproxDP):
         assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-6)
@@ -142,7 +138,7 @@ def test_many_secret_batches_cost_less_than_their_parts():
 
 def test_spent_counts_passes():
     guarantee = tg.GDP(1.0)
-    _, plan, _, _ = run(solver_with("clipped", "shuffled", 3), guarantee, seed=1)
+    *_, plan = run(solver_with("clipped", "shuffled", 3), guarantee, seed=1)
     assert plan.stage("descent").times == 2
     assert plan.stage("descent").mu == pytest.approx(1.0 / np.sqrt(2.0))
     assert plan.total_mu == pytest.approx(1.0, rel=1e-6)

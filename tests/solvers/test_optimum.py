@@ -8,7 +8,7 @@ import tailguard as tg
 from support.oracles import wide_oracle
 from support.problems import example_of
 from support.solvers import SOLVERS, make_solver
-from support.spy import GENEROUS, gate_over
+from support.spy import GENEROUS, run_over
 from tailguard.gate.plan import Problem
 from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES
 
@@ -40,10 +40,7 @@ def optimum(X, y, loss, *, intercept):
 def without_noise(solver, loss, *, intercept, constraint=None):
     X, y = records(loss)
     problem = Problem(LOSSES[loss], N_ROWS, 3, intercept, constraint)
-    plan = solver.plan(problem, GENEROUS)
-    gate, _ = gate_over(problem, X, y, GENEROUS)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    solution = solver.run(plan, gate)
+    solution, *_ = run_over(solver, problem, X, y, GENEROUS)
     return np.append(solution.coef, solution.intercept), optimum(X, y, loss, intercept=intercept)
 
 
@@ -57,9 +54,8 @@ def test_full_batch_solvers_reach_the_optimum_of_scikit_learn(name, intercept, l
     np.testing.assert_allclose(found, best, atol=1e-6)
 
 
-@every_loss
 @pytest.mark.parametrize("name", sorted({*ORACLES} - {*SMOOTH_ORACLES}))
-def test_descent_over_every_oracle_reaches_it_too(name, loss):
+def test_descent_over_every_oracle_reaches_it_too(name):
     solver = make_solver(
         "noisy-gradient-descent",
         oracle=wide_oracle(name, 1e3),
@@ -68,7 +64,7 @@ def test_descent_over_every_oracle_reaches_it_too(name, loss):
         iterate="last",
     )
     ball = tg.sets.L2Ball(5.0)
-    found, best = without_noise(solver, loss, intercept=False, constraint=ball)
+    found, best = without_noise(solver, "logistic", intercept=False, constraint=ball)
     np.testing.assert_allclose(found, best, atol=1e-6)
 
 
@@ -76,12 +72,8 @@ def test_descent_over_every_oracle_reaches_it_too(name, loss):
 def test_the_default_method_nears_it_as_the_budget_grows(loss, distance):
     """Residuals are always clipped, which leaves a sixth of a standard error; labels are not."""
     X, y = records(loss)
-    problem, guarantee = Problem(LOSSES[loss], N_ROWS, 3, intercept=True), tg.GDP(1e5)
-    solver = make_solver("whitened-newton")
-    plan = solver.plan(problem, guarantee)
-    gate, _ = gate_over(problem, X, y, guarantee)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    solution = solver.run(plan, gate)
+    problem = Problem(LOSSES[loss], N_ROWS, 3, intercept=True)
+    solution, *_ = run_over(make_solver("whitened-newton"), problem, X, y, tg.GDP(1e5))
     found = np.append(solution.coef, solution.intercept)
     np.testing.assert_allclose(found, optimum(X, y, loss, intercept=True), atol=distance)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.spy import gate_over
+from support.spy import gate_over, run_over
 from support.stages import smooth
 from tailguard.gate.plan import Problem
 from tailguard.privacy.events import Parallel, Repeated
@@ -37,10 +37,8 @@ def trimmed(schedule="full", **options):
 
 
 def run(solver, guarantee, *, seed=1, outliers=0):
-    plan = solver.plan(PROBLEM, guarantee)
-    gate, books = gate_over(PROBLEM, *records(outliers), guarantee, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate), plan, gate.certificate(), books
+    found, gate, plan = run_over(solver, PROBLEM, *records(outliers), guarantee, seed=seed)
+    return found, plan, gate.certificate(), gate.books
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 import tailguard as tg
 from support.sources import QuietSource
 from tailguard.audit.gates import KnownOrder
@@ -16,6 +18,18 @@ def gate_over(problem, X, y, guarantee, *, seed=None):
     rows = make_rows(X, y, loss=problem.loss)
     gate = Gate(rows, guarantee=guarantee, source=source)
     return gate, gate.books
+
+
+def run_over(solver, problem, X, y, guarantee, *, seed=None, exposure=None):
+    """Plan, reserve and run a solver on such a gate; return solution, gate and plan."""
+    plan = solver.plan(problem, guarantee)
+    gate, _ = gate_over(problem, X, y, guarantee)
+    if seed is not None:
+        known = {"loss": problem.loss, "exposure": exposure, "random_state": seed}
+        gate = Gate.over(X, y, guarantee=guarantee, **known)
+    gate.reserve(plan.event, coordinates=plan.coordinates)
+    with np.errstate(all="ignore"):
+        return solver.run(plan, gate), gate, plan
 
 
 def in_known_order(gate):

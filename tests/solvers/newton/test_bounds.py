@@ -1,5 +1,8 @@
 """Features are read within bounds: far rows neither lead a fit astray nor its predictions."""
 
+from copy import copy
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -23,6 +26,13 @@ ESTIMATORS = {
 }
 
 
+@cache
+def clean(link):
+    """A fit of clean columns, which tests copy before they change it."""
+    estimator, y = ESTIMATORS[link]
+    return estimator(**BUDGET).fit(X, y)
+
+
 def far_column():
     """A column of which one record in fifty is a code far from all others."""
     column = RNG.standard_normal(N_ROWS)
@@ -33,10 +43,10 @@ def far_column():
 @pytest.mark.parametrize("link", ESTIMATORS)
 def test_codes_far_from_all_other_values_do_no_harm(link):
     estimator, y = ESTIMATORS[link]
-    clean, table = estimator(**BUDGET).fit(X, y), np.column_stack([X, far_column()])
+    table = np.column_stack([X, far_column()])
     models = [estimator(**BUDGET | {"random_state": seed}).fit(table, y) for seed in range(3)]
     for model in models:
-        np.testing.assert_allclose(model.coef_[:3], clean.coef_, atol=0.15)
+        np.testing.assert_allclose(model.coef_[:3], clean(link).coef_, atol=0.15)
     # Noise may choose a farther bound where columns lie within all of them.
     assert np.median([np.diff(model.feature_bounds_[3]) for model in models]) < 100.0
 
@@ -62,8 +72,7 @@ def test_predictions_read_features_within_the_bounds_of_the_fit(link):
 
 @pytest.mark.parametrize("link", ESTIMATORS)
 def test_means_of_a_log_link_alone_are_predicted_no_higher_than_its_bound(link):
-    estimator, y = ESTIMATORS[link]
-    model = estimator(**BUDGET).fit(X, y)
+    model = copy(clean(link))
     assert np.isfinite(model.score_bounds_[1]) == (link is Link.LOG)
     held = model._score_of(X)
     assert (held < model.score_bounds_[1]).all()  # a fit that is right is not held back
@@ -77,7 +86,7 @@ def test_means_of_a_log_link_alone_are_predicted_no_higher_than_its_bound(link):
 @pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
 def test_the_bound_of_a_prediction_follows_the_unit_of_the_target(factor):
     _, y = ESTIMATORS[Link.LOG]
-    bound = tg.PoissonRegression(**BUDGET).fit(X, y).score_bounds_[1]
+    bound = clean(Link.LOG).score_bounds_[1]
     moved = tg.PoissonRegression(**BUDGET).fit(X, y * factor).score_bounds_[1]
     assert moved - bound == pytest.approx(np.log(factor), abs=0.1)  # noise falls otherwise
     assert 4.0 * y.max() < np.exp(bound) < 64.0 * y.max()
@@ -105,7 +114,7 @@ def test_noise_in_a_coefficient_makes_no_mean_endless(epsilon):
     rng = np.random.default_rng(1)
     heavy = rng.lognormal(0.0, 2.0, (1_000, 4))
     y = rng.poisson(3.0, 1_000)
-    for seed in range(8):
+    for seed in range(4):
         model = tg.PoissonRegression(epsilon=epsilon, delta=1e-4, random_state=seed).fit(heavy, y)
         assert model.predict(1e6 * heavy).max() < 64.0 * y.max()
 
@@ -119,7 +128,7 @@ POWERS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_two_records_coded_zero_do_not_outweigh_all_others(seed):
     """Their predicted means are near zero, where the deviance of a Gamma loss has no bound."""
     columns = SIZE[:, None] + [[0.0, 0.0]] + 0.1 * X[:, :2]

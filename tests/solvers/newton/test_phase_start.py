@@ -7,26 +7,13 @@ import pytest
 
 import tailguard as tg
 from support.fits import plain_fit, reserved
+from support.spy import run_over
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.solvers.newton import phase_start, solver, start
 from tailguard.solvers.newton.schedule import ROW_NORM_BINS, Shares, stages_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.state import NewtonIterate
-
-N_ROWS = 40_000
-
-
-def gate_over(noise, n_rows, mu, *, constant=1.0):
-    """A gate that has reserved what a fit of three columns costs, and the plan."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n_rows, 3))
-    y = constant + X @ [0.0, 0.8, 0.0] + noise(rng, X)
-    problem, guarantee = Problem(tg.losses.Squared(), n_rows, 3, intercept=True), tg.GDP(mu)
-    plan = WhitenedNewton().plan(problem, guarantee)
-    gate = Gate.over(X, y, guarantee=guarantee, loss=problem.loss, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return gate, plan
 
 
 def skewed(rng, X):
@@ -38,9 +25,11 @@ def symmetric(rng, X):
 
 
 def fit_spied(noise, *, name, n_rows, mu):
-    """Fits as they are when a function of the module returns."""
-    gate, plan = gate_over(noise, n_rows, mu, constant=3.0)
-    fits = []
+    """Fits of three columns as they are when a function of the module returns."""
+    rng, fits = np.random.default_rng(0), []
+    X = rng.standard_normal((n_rows, 3))
+    y = 3.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
+    problem = Problem(tg.losses.Squared(), n_rows, 3, intercept=True)
     honest = getattr(phase_start, name)
 
     def spied(session, fit):
@@ -52,7 +41,7 @@ def fit_spied(noise, *, name, n_rows, mu):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(phase_start, name, spied)
-        WhitenedNewton().run(plan, gate)
+        *_, plan = run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
     return fits, plan
 
 
@@ -89,13 +78,9 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 3))
     y = (rng.random(len(X)) < 0.5).astype(float)
-    problem, guarantee = Problem(loss, len(X), 3, intercept=True), tg.GDP(2.0)
-    plan = WhitenedNewton().plan(problem, guarantee)
-    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     for module in (phase_start, start):
         monkeypatch.setattr(module, "whiten", spied)
-    WhitenedNewton().run(plan, gate)
+    run_over(WhitenedNewton(), Problem(loss, len(X), 3, intercept=True), X, y, tg.GDP(2.0), seed=0)
     logistic = isinstance(loss, tg.losses.Logistic)
     assert (len(told) > 1) == logistic  # curvature that does not vary is not released
     assert set(told) == {logistic}
@@ -194,11 +179,8 @@ def weights_of_lengths(loss, *, exposed=False):
     y = (rng.random(len(X)) < 0.5).astype(float)
     if exposed:
         exposure = rng.uniform(0.5, 1.5, len(X))
-    problem, guarantee = Problem(loss, *X.shape, intercept=True, has_offset=exposed), tg.GDP(2.0)
-    plan = WhitenedNewton().plan(problem, guarantee)
-    gate = Gate.over(X, y, guarantee=guarantee, loss=loss, exposure=exposure, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    WhitenedNewton().run(plan, gate)
+    problem = Problem(loss, *X.shape, intercept=True, has_offset=exposed)
+    _, gate, _ = run_over(WhitenedNewton(), problem, X, y, tg.GDP(2.0), seed=0, exposure=exposure)
     lengths = [r for r in gate.books.releases if r.parameters.get("bins") == ROW_NORM_BINS.count]
     return [r.parameters["weights"] for r in lengths if r.name == "histogram of lengths"]
 

@@ -1,6 +1,7 @@
 """Gamma and Tweedie losses, whose slopes are no plain residuals, by the default method."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,6 +43,13 @@ def records(power, seed=0, n_rows=N_ROWS, spread=1.0):
     return X, rng.gamma(np.maximum(claims, 1) * shape, scale) * (claims > 0)
 
 
+@cache
+def large(power, unit=1.0):
+    """A fit of the records with a large budget."""
+    X, y = records(power)
+    return model_of(power, **LARGE).fit(X, unit * y)
+
+
 def optimum(power, X, y):
     return TweedieRegressor(power=power, alpha=0.0, link="log", max_iter=1000, tol=1e-8).fit(X, y)
 
@@ -57,7 +65,7 @@ def excess(power, model, X, y):
 @each_power
 def test_a_large_budget_finds_the_optimum_of_scikit_learn(power):
     X, y = records(power)
-    model, best = model_of(power, **LARGE).fit(X, y), optimum(power, X, y)
+    model, best = large(power), optimum(power, X, y)
     assert excess(power, model, X, y) < 0.01
     np.testing.assert_allclose(model.coef_, best.coef_, atol=0.02)
     np.testing.assert_allclose(model.intercept_, best.intercept_, atol=0.03)
@@ -97,11 +105,9 @@ def test_intervals_hold_the_truth(power):
     assert np.mean(held) > 0.9
 
 
-@each_power
-@pytest.mark.parametrize("factor", [1e-9, 1e7])
+@pytest.mark.parametrize(("power", "factor"), [(1.3, 1e-9), (1.7, 1e7), (2.0, 1e-9), (2.0, 1e7)])
 def test_a_unit_of_the_target_moves_the_intercept_alone(power, factor):
-    X, y = records(power)
-    model, moved = (model_of(power, **LARGE).fit(X, unit * y) for unit in (1.0, factor))
+    model, moved = large(power), large(power, factor)
     np.testing.assert_allclose(moved.coef_, model.coef_, atol=0.02)
     np.testing.assert_allclose(
         moved.intercept_ - model.intercept_, np.log(factor), atol=0.03, rtol=0.0

