@@ -89,7 +89,12 @@ class SampleAndAggregate:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Choose blocks and noise; numbers only."""
-        self._check(problem)
+        require(  # what could only fail after the budget is reserved
+            problem.scored is not None and not problem.has_offset,
+            f"solver {self.name!r} must be given a loss of one score, and no offset; got "
+            f"{type(problem.loss).__name__}.",
+        )
+        check_constraint(problem, self.diameter or set_of(problem).diameter())
         promise = self.promise(guarantee, problem.size)
         query = self._query_for(problem)
         share = Approximate(promise.epsilon, promise.delta)
@@ -154,12 +159,3 @@ class SampleAndAggregate:
         assert problem.scored is not None
         fit = BlockMinimiser(problem.scored, problem.intercept, self.ridge)
         return self.query(problem.size, fit, set_of(problem).diameter())
-
-    def _check(self, problem: Problem) -> None:
-        """Refuse what could only fail after the budget is reserved; all of it is public."""
-        require(
-            problem.scored is not None and not problem.has_offset,
-            f"solver {self.name!r} must be given a loss of one score, and no offset; got "
-            f"{type(problem.loss).__name__}.",
-        )
-        check_constraint(problem, self.diameter or set_of(problem).diameter())

@@ -99,14 +99,20 @@ def _release_lengths(
 
 
 def _release_moments(
-    session: FitSession, view: View, state: FloatArray, name: str,
-    lengths: NoisyDistribution, most_noise: float,
-) -> Moments:  # fmt: skip
-    """Release second moments, cut at the largest length at which noise is relatively small.
+    session: FitSession,
+    view: View,
+    state: FloatArray,
+    names: tuple[str, str],
+    most_noise: float,
+    lengths: NoisyDistribution | None = None,
+) -> Moments:
+    """Release lengths, unless they are known, and second moments; ``names`` are those of stages.
 
-    The median length is the least cut.
+    The cut is the largest length at which noise is relatively small, and at least the median.
     """
-    stage = session.stage(name)
+    if lengths is None:
+        lengths = _release_lengths(session, view, state, names[0])
+    stage = session.stage(names[1])
     sizes = session.n_rows(stage), session.problem.n_features, stage.mu
     level = lengths.quantile(0.5)
     for candidate in map(float, lengths.edges[1:]):
@@ -200,12 +206,13 @@ class Curvature:
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
     """Release the curvature: second moments of rows, for likelihoods times its root per record."""
-    view, lengths, unit = _rows(session, fit), fit.clipping.rows.distribution, 1.0
+    view, unit = _rows(session, fit), 1.0
+    lengths: NoisyDistribution | None = fit.clipping.rows.distribution
     if session.loss.link.curved:
         unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # in which the curvature is about one
-        view = view.through(unit * view.whitening)
-        lengths = _release_lengths(session, view, fit.weights, "row lengths")
-    moments = _release_moments(session, view, fit.weights, "curvature of rows", lengths, ROWS_NOISE)
+        view, lengths = view.through(unit * view.whitening), None
+    names = "row lengths", "curvature of rows"
+    moments = _release_moments(session, view, fit.weights, names, ROWS_NOISE, lengths)
     return Curvature(unit * np.eye(view.width), moments, fit.geometry.penalty)
 
 
@@ -214,9 +221,8 @@ def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) ->
     first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
     view = _rows(session, fit)
     again = view.through(view.whitening @ first)
-    lengths = _release_lengths(session, again, fit.weights, "row lengths again")
-    name = "curvature of rows again"
-    second = _release_moments(session, again, fit.weights, name, lengths, ROWS_NOISE)
+    names = "row lengths again", "curvature of rows again"
+    second = _release_moments(session, again, fit.weights, names, ROWS_NOISE)
     return Curvature(first, second, fit.geometry.penalty)
 
 
@@ -274,15 +280,13 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     if session.loss.link.curved:
         first = _inverse_root(curvature.matrix)
     else:
-        lengths = _release_lengths(session, view, state, "contribution lengths")
-        first = _inverse_root_of_covariance(
-            _release_moments(session, view, state, "contribution moments", lengths, most)
-        )
+        names = "contribution lengths", "contribution moments"
+        coarse = _release_moments(session, view, state, names, most)
+        first = _inverse_root_of_covariance(coarse)
     again = view.through(view.whitening @ first)
-    lengths = _release_lengths(session, again, state, "contribution lengths again")
-    name = "contribution moments again"
-    moments = _release_moments(session, again, state, name, lengths, most)
-    tail = _tail(session, fit, lengths, curvature, first)
+    names = "contribution lengths again", "contribution moments again"
+    moments = _release_moments(session, again, state, names, most)
+    tail = _tail(session, fit, moments.lengths, curvature, first)
     last = _inverse_root_of_covariance(moments, tail.least_variance(view.width))
     return Metric(first, last, moments, tail)
 
