@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_methods, named_arguments
-from tailguard.data.design import offset_given, takes_off
+from tailguard.data.design import Offset, offset_given, takes_off
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import check_plain_labels, classes_assumed, n_labels
 from tailguard.gate import Gate
@@ -107,12 +107,7 @@ def minimize(
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
-    given = offset_given(exposure, offset)
-    if given is not None and not hasattr(stated, "slope"):
-        raise InputError(
-            f"{given.role} must be None for a loss known one record at a time, which has no score "
-            "that it could be added to."
-        )
+    _check_offset(stated, offset_given(exposure, offset))
     if constraint is not None:
         check_set("constraint", constraint)
     told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id, "order": order}
@@ -120,16 +115,7 @@ def minimize(
     persons = {"keys": person, "max_rows": max_rows, "weight": weight}
     table = read_inputs(X, y, **told, weight_bound=weight_bound, persons=persons)
     assumed = _assumed(stated, table, classes)
-    problem = Problem(
-        stated,
-        table.n_records,
-        table.n_features,
-        intercept=check_boolean("intercept", intercept),
-        constraint=constraint,
-        has_offset=table.offset is not None and not takes_off(stated),
-        has_weights=table.has_weights,
-        max_rows=table.max_rows,
-    )
+    problem = _problem(stated, table, constraint, check_boolean("intercept", intercept))
     chosen, plan, check = RecordRule(check_records, on_unusable).plan(
         lambda rest: plan_for(solver, problem, rest), promise, problem, table.columns
     )
@@ -143,6 +129,31 @@ def minimize(
         random_state=random_state,
     )
     return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
+
+
+def _check_offset(stated: Loss | RecordLoss, given: Offset | None) -> None:
+    """Refuse an exposure or offset if the loss has no score to add it to."""
+    if given is not None and not hasattr(stated, "slope"):
+        raise InputError(
+            f"{given.role} must be None for a loss known one record at a time, which has no score "
+            "that it could be added to."
+        )
+
+
+def _problem(
+    loss: Loss | RecordLoss, table: Inputs, constraint: ConstraintSet | None, intercept: bool
+) -> Problem:
+    """Return the public facts of a fit."""
+    return Problem(
+        loss,
+        table.n_records,
+        table.n_features,
+        intercept=intercept,
+        constraint=constraint,
+        has_offset=table.offset is not None and not takes_off(loss),
+        has_weights=table.has_weights,
+        max_rows=table.max_rows,
+    )
 
 
 def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:

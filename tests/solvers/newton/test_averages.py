@@ -37,7 +37,7 @@ def test_the_average_is_at_the_optimum_although_steps_fall_short_in_one_directio
 
 
 def test_the_average_is_as_noisy_as_it_says_and_as_its_rounds_allow():
-    fits = [settled(rounds(24, 0.2, seed=seed)) for seed in range(400)]
+    fits = [settled(rounds(24, 0.2, seed=seed)) for seed in range(150)]
     errors = np.array([fit.weights - OPTIMUM for fit in fits])
     said = np.sqrt(np.mean([np.diag(fit.noise) ** 2 for fit in fits]))
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(said, rel=0.1)

@@ -56,12 +56,6 @@ def test_the_default_refuses_them_and_says_what_would_do(loss, intercept, n_rows
         WhitenedNewton().plan(problem, tg.GDP(1.0))
 
 
-def test_a_fit_by_default_is_refused(log_squares):
-    X, y = records(n_rows=2000)
-    with pytest.raises(tg.InputError, match=REFUSED.format("LogSquares")):
-        tg.minimize(log_squares, X, y, epsilon=1.0, delta=1e-6, intercept=True, random_state=0)
-
-
 def test_the_solver_that_it_names_fits_them(log_squares):
     X, y = records()
     told = {"constraint": tg.sets.L2Ball(3.0), "intercept": True, "random_state": 0}

@@ -114,8 +114,9 @@ def test_a_unit_of_the_target_moves_the_intercept_alone(power, factor):
     )
 
 
-@each_power
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("power", "intercept"), [(1.3, True), (1.7, False), (2.0, True), (2.0, False)]
+)
 def test_an_exposure_multiplies_what_is_expected(power, intercept):
     X, y = records(power, spread=0.5)
     X = X if intercept else np.column_stack([X, np.ones(len(X))])

@@ -55,16 +55,6 @@ def test_rounds_of_a_sample_get_a_tenth_of_that():
     np.testing.assert_allclose(ratios[:3] / ratios[3], EARLY_ROUNDS_SHARE)
 
 
-def test_a_larger_budget_takes_more_rounds_of_less_each_up_to_a_limit():
-    problem = Problem(tg.losses.Huber(1.0), n_rows=10_000, n_features=5, intercept=True)
-    budgets = (1e-3, 1e-2, 2e-2, 3e-2, 1e-1, 10.0)
-    counts = [sum(shares_for(problem, mu).rounds) for mu in budgets]
-    assert counts[0] == 8
-    assert counts[-1] == 64
-    assert (np.diff(counts) >= 0).all()
-    assert {count % 8 for count in counts} == {0}
-
-
 @pytest.mark.parametrize(("mu", "rounds"), [(0.19, 64), (0.21, 32)])
 def test_squares_that_are_corrected_take_half_as_many(mu, rounds):
     problem = Problem(tg.losses.Squared(), n_rows=10_000, n_features=5, intercept=True)

@@ -77,9 +77,9 @@ STILL_MOVING = "the last rounds still moved it by several standard errors"
 def solution(session: FitSession, fit: Fit) -> Solution:
     """Map weights, their noise and their variance back to the user's units."""
     geometry, problem = fit.geometry, session.problem
-    units, own, size = geometry.units, problem.intercept, problem.n_features
-    coef, intercept = units.coefficients(fit.weights, problem.link)
-    jacobian = units.jacobian(problem.link)
+    units, link, own, size = geometry.units, problem.link, problem.intercept, problem.n_features
+    coef, intercept = units.coefficients(fit.weights, link)
+    jacobian = units.jacobian(link)
     why = no_intervals(session, fit)
     noise, whole, hidden = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
@@ -112,11 +112,10 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if why is not None:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
-    estimate, center = fit.estimate if fit.estimate and fit.estimate.settled else None, None
-    if estimate is not None:
-        center = np.nan_to_num(np.append(*units.coefficients(estimate.weights, problem.link)))
+    estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
+    center = estimate and np.append(*units.coefficients(estimate.weights, link))
     return Solution(
-        center=center,
+        center=None if center is None else np.nan_to_num(center),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
