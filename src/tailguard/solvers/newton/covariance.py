@@ -79,8 +79,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     geometry, problem = fit.geometry, session.problem
     units, link, own, size = geometry.units, problem.link, problem.intercept, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
-    jacobian = units.jacobian(link)
-    why = no_intervals(session, fit)
+    jacobian, why = units.jacobian(link), no_intervals(session, fit)
     noise, whole, hidden = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
     std = np.linalg.norm(root, axis=1)
@@ -113,9 +112,10 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
-    center = estimate and np.append(*units.coefficients(estimate.weights, link))
+    corrected = fit.weights if estimate is None else estimate.weights
+    center = np.nan_to_num(np.append(*units.coefficients(corrected, link)))
     return Solution(
-        center=None if center is None else np.nan_to_num(center),
+        center=None if estimate is None else center,
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
