@@ -9,9 +9,10 @@ import pytest
 
 from support.adversary import records
 from support.loops import loop
-from tailguard.checks import InputError
+from tailguard.checks import InputError, QueryError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Logistic, Poisson, Squared, Tweedie
+from tailguard.queries.admission import check_admitted
 from tailguard.queries.bins import Bins
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
@@ -188,6 +189,15 @@ def test_absent_offsets_are_zeros(center):
     scores = [together(view.read(block, WEIGHTS), "score") for block in (BLOCK, exposed)]
     np.testing.assert_array_equal(*scores)
     np.testing.assert_allclose(scores[0], SCORE - center, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "value"), [("width", 50), ("_map", np.full((1, 1), np.inf))])
+def test_what_follows_from_a_view_is_not_taken_from_what_it_was_given(name, value):
+    """A stored width would repeat an answer 50 times at the charge of one."""
+    view = View.plain(None, Units.raw(1, intercept=False))
+    vars(view)[name] = value
+    with pytest.raises(QueryError, match="only the fields of View"):
+        check_admitted(LevelGradients(view, 1.0, (1.0,)))
 
 
 def make_block(data, n_features, dtype=np.float64):

@@ -41,7 +41,6 @@ PARTS = {
 HOLDERS = PARTS | SETS
 
 ESTIMATOR = "estimator"  # the field that holds a user's function of one block
-
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
 
 
@@ -97,19 +96,16 @@ def check_admitted(query: object) -> None:
 def _held(holder: Any) -> dict[str, Any]:
     """Return all that a registered object holds; refuse attributes besides fields and caches."""
     kind: Any = type(holder)
-    names = _field_names(kind)
-    for name in getattr(holder, "__dict__", ()):
-        if name not in names and not isinstance(getattr(kind, name, None), cached_property):
+    held: dict[str, Any] = vars(holder)
+    for name in held.keys() - _field_names(kind):
+        if not isinstance(getattr(kind, name, None), cached_property):
             raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
-    held = dict(getattr(holder, "__dict__", {}))
-    for name in names:
-        held[name] = getattr(holder, name)
     return held
 
 
 @cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _field_names(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
 
 
 def _refusal(name: str, part: object) -> QueryError:

@@ -13,7 +13,6 @@ Bohning 1992 (gradient and curvature of a softmax); Dwork and Roth 2014, Proposi
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class ClassView(View):
         """The number of vectors that represent a record."""
         return self.n_classes if self.times == "root curvature" else 1
 
-    @cached_property
+    @property
     def _map(self) -> FloatArray:
         by_class = self.whitening.reshape(self.n_classes, -1, self.width)
         return np.concatenate([each.T for each in by_class])
@@ -77,16 +76,17 @@ class ClassView(View):
         require(self.height % n_classes == 0, f"whitening must have rows for {n_classes} classes.")
         by_class = np.zeros(self.height) if state is None else np.asarray(state, dtype=np.float64)
         require(by_class.shape == (self.height,), f"weights must be {self.height} numbers.")
+        of_one = self.whitening[: self.height // n_classes]
         plain = View(
-            None, self.units, self.whitening[: self.height // n_classes], self.target_in_row,
-            bound=self.bound, weight_unit=self.weight_unit,
-        )  # fmt: skip
+            None, self.units, of_one, self.target_in_row, self.bound, weight_unit=self.weight_unit
+        )
         require(self.reads(), "whitening must be numbers of at most 1e100.")
         return plain.weights(by_class.reshape(n_classes, -1), n_classes)
 
     def _measure(self, seen: Sight, shrunk: float) -> None:
         """Map records to contributions or roots of curvature, and measure their lengths."""
-        lines = seen.lines[: len(self._map)].reshape(self.n_classes, self.width, -1)
+        n_lines = self.n_classes * self.width
+        lines = seen.lines[:n_lines].reshape(self.n_classes, self.width, -1)
         if self.times == "slope":
             seen.mapped = _combined(class_errors(seen, self.n_classes), lines)
         else:

@@ -17,7 +17,6 @@ Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -124,12 +123,12 @@ class View:
         """View with every standardised coordinate as it is."""
         return cls(loss, units, np.eye(units.size + int(target_in_row)), target_in_row)
 
-    @cached_property
+    @property
     def width(self) -> int:
         """Number of whitened coordinates."""
         return int(self.whitening.shape[1])
 
-    @cached_property
+    @property
     def height(self) -> int:
         """Number of standardised coordinates."""
         return int(self.whitening.shape[0])
@@ -139,7 +138,7 @@ class View:
         """The number of vectors of that width that represent a record."""
         return 1
 
-    @cached_property
+    @property
     def _map(self) -> FloatArray:
         """The matrix applied to standardised rows; each of its rows gives one line of a sight."""
         return self.whitening.T
@@ -204,7 +203,7 @@ class View:
         # Products with the transposed map put one number of every record side by side.
         parts = [self._map] * lengths + [np.atleast_2d(weights)] * scores
         released = np.asarray(np.concatenate(parts), dtype=np.float64)
-        width = len(self._map) * lengths
+        width = len(parts[0]) * lengths
         seen: Sight | None = None
         for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
             if seen is None or seen.read is not read:
