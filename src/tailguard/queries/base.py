@@ -216,15 +216,18 @@ def calibration_for(
     return query.calibrate_event(n_rows, n_features, asked)
 
 
-def sum_sensitivity(norm_limit: float, size: int, n_rows: int) -> Sensitivity:
+def sum_sensitivity(
+    norm_limit: float, size: int, n_rows: int, *, move: float | None = None, norm: Norm = "l2"
+) -> Sensitivity:
     """State the sensitivity of a chunk-wise sum of vectors of norm at most ``norm_limit``.
 
-    Neighbours differ in one record, hence in one chunk: the float error of that chunk alone is
-    charged on top of ``2 * norm_limit``.
+    One record moves the exact sum by ``move``, by default ``2 * norm_limit``. Neighbours differ in
+    one record, hence in one chunk: the float error of that chunk alone is charged on top. That of
+    one vector is far below it.
     """
-    ideal = 2.0 * norm_limit
+    ideal = 2.0 * norm_limit if move is None else move
     return Sensitivity(
-        norm="l2",
+        norm=norm,
         ideal=ideal,
         computed=ideal + summation_slack(norm_limit),
         size=size,

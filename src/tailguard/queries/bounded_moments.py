@@ -36,16 +36,14 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import (
-    CHUNK_ROWS,
     RecordBlock,
     chunks_of,
     round_to_lattice,
     rounded_alone,
     shrink,
-    summation_slack,
 )
-from tailguard.privacy.calibration import Norm, Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.privacy.calibration import Sensitivity
+from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.units import Units
 
@@ -116,12 +114,12 @@ class BoundedMoments(GaussianQuery):
         """State the sensitivity of all sums together."""
         k = len(self.columns)
         longest = math.hypot(1.0, self.weight) * math.sqrt(k)
-        return sensitivity_of_sums("l2", MOVE * math.sqrt(k), longest, self.size, n_rows)
+        return sum_sensitivity(longest, self.size, n_rows, move=MOVE * math.sqrt(k))
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the sums move in l1 norm."""
         k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
-        return sensitivity_of_sums("l1", move * k, 3.0 * k, self.size, n_rows)
+        return sum_sensitivity(3.0 * k, self.size, n_rows, move=move * k, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse anything but one number per group and column."""
@@ -201,7 +199,7 @@ class CellProducts(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
-        return sensitivity_of_sums("l2", math.sqrt(2.0), 1.0, self.size, n_rows)
+        return sum_sensitivity(1.0, self.size, n_rows, move=math.sqrt(2.0))
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse anything but one number per column."""
@@ -235,24 +233,6 @@ class CellProducts(GaussianQuery):
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {"columns": len(self.columns)}
-
-
-def sensitivity_of_sums(
-    norm: Norm, move: float, longest: float, size: int, n_rows: int
-) -> Sensitivity:
-    """State the sensitivity of chunk-wise sums of vectors of norm at most ``longest``.
-
-    One record moves the exact sums by ``move``. The float error of one vector is far below that of
-    a chunk's sum, which is charged.
-    """
-    return Sensitivity(
-        norm=norm,
-        ideal=move,
-        computed=move + summation_slack(longest),
-        size=size,
-        largest_partial=min(CHUNK_ROWS, n_rows) * longest,
-        largest_total=n_rows * longest,
-    )
 
 
 def _read_units(state: ColumnUnits, shape: tuple[int, int]) -> ColumnUnits:

@@ -59,7 +59,6 @@ MIXED_STEPS = 300
 ACCELERATED_STEPS = 10_000
 MIXED_POINTS = 10  # how many earlier points mixing uses
 
-
 TOLERANCE_SHARE = 1e-3  # of the influence of one record: it costs as much noise
 CAPPED_STEPS = 20_000  # of plain descent if it may not reach the tolerance
 # Sets whose projection is a closed form; the errors of others are unknown.
@@ -192,8 +191,6 @@ class Accuracy:
     tolerance
         Bound on the distance from the answer to the minimiser, or to the end of ``n_steps`` exact
         steps.
-    search_distance
-        The distance from the minimiser that a search has to certify.
     n_steps
         The steps of plain descent: enough for the tolerance, or all that are made.
     certified
@@ -205,7 +202,6 @@ class Accuracy:
     """
 
     tolerance: float
-    search_distance: float
     n_steps: int
     certified: bool
     progress: float
@@ -261,7 +257,6 @@ def accuracy_of(
         tolerance = max(TOLERANCE_SHARE * move * progress, least)
     return Accuracy(
         tolerance=tolerance,
-        search_distance=tolerance / 2.0,
         n_steps=enough,
         certified=certified,
         progress=progress,

@@ -256,7 +256,7 @@ class ClippedMinimiser(GaussianQuery):
 
         with one_blas_thread():
             if accuracy.certified:
-                end = certified_point(step, start.size, self.facts, accuracy.search_distance)
+                end = certified_point(step, start.size, self.facts, accuracy.tolerance / 2.0)
             else:
                 end = descended(step, start.size, accuracy.n_steps)
         end = drawn_into(end, np.zeros(start.size), self.facts.travel)

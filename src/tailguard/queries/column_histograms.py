@@ -22,6 +22,7 @@ from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import Bins
+from tailguard.queries.counts import pairs
 
 __all__ = ["Bins", "ColumnHistograms"]
 
@@ -105,11 +106,9 @@ class ColumnHistograms(GaussianQuery):
         for chunk in chunks_of(block):
             values, void, weight = self._values(chunk), chunk.void(), chunk.weight
             if self.paired:
-                ends = chunk.n_rows // 2 * 2
-                values = np.abs(values[:ends:2] - values[1:ends:2])
-                void = void[:ends:2] | void[1:ends:2]
-                if weight is not None:
-                    weight = np.minimum(weight[:ends:2], weight[1:ends:2])
+                values = np.abs(np.subtract(*pairs(values)))
+                void = np.logical_or(*pairs(void))
+                weight = None if weight is None else np.minimum(*pairs(weight))
             else:
                 values = values - center
             values *= inverse_scale

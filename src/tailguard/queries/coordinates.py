@@ -43,12 +43,6 @@ from tailguard.queries.soft_truncation import (
 )
 from tailguard.queries.units import LARGEST_FEATURE, Units
 
-# Larger slopes count as this, so that their product with a feature is finite.
-LARGEST_SLOPE = LARGEST_FEATURE
-BOUND_KINDS = ("clamped", "truncated", "soft")
-# Beyond these a scale or its inverse is not a normal float.
-SMALLEST_SCALE, LARGEST_SCALE = 1e-250, 1e250
-
 
 @dataclass(frozen=True)
 class CoordinateBound:
@@ -68,8 +62,9 @@ class CoordinateBound:
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, BOUND_KINDS)
-        if not SMALLEST_SCALE <= check_positive("scale", self.scale) <= LARGEST_SCALE:
+        check_choice("kind", self.kind, ("clamped", "truncated", "soft"))
+        # So the scale and its inverse are normal floats.
+        if not 1e-250 <= check_positive("scale", self.scale) <= 1e250:
             raise InputError(
                 f"scale must be a number from 1e-250 to 1e250; got {shown(self.scale)}."
             )
@@ -109,7 +104,8 @@ def score_gradients(
     for read in units.score(block, weights):
         slope = np.ones(len(read.rows)) if loss is None else loss.slope(read.score, read.target)
         slope = np.where(np.isnan(slope) | read.void, 0.0, slope)
-        yield np.clip(slope, -LARGEST_SLOPE, LARGEST_SLOPE)[:, None] * read.rows
+        # Cut like a feature, so that the product of both is finite.
+        yield np.clip(slope, -LARGEST_FEATURE, LARGEST_FEATURE)[:, None] * read.rows
 
 
 def placed_gradients(

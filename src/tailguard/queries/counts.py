@@ -12,14 +12,23 @@ Smith 2011, Section 3 (private quantiles by noisy ranks); Dong, Roth and Su 2022
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, chunks_of
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
+
+Array = TypeVar("Array", FloatArray, BoolArray)
+
+
+def pairs(values: Array) -> tuple[Array, Array]:
+    """Return the first and the second members of all pairs; a last one may have no partner."""
+    ends = len(values) // 2 * 2
+    return values[:ends:2], values[1:ends:2]
 
 
 @dataclass(frozen=True)
@@ -97,9 +106,8 @@ class CountBelow(GaussianQuery):
             values = every[:, self.columns]
             used = ~chunk.void()
             if self.paired:
-                ends = chunk.n_rows // 2 * 2
-                values = np.abs(values[:ends:2] - values[1:ends:2])
-                used = used[:ends:2] & used[1:ends:2]
+                values = np.abs(np.subtract(*pairs(values)))
+                used = np.logical_and(*pairs(used))
             counts += np.count_nonzero((values <= state) & used[:, None], axis=0)
         return counts * round(1.0 / grid)
 

@@ -37,9 +37,8 @@ from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, chunks_of, counted
 from tailguard.losses.base import Loss
 from tailguard.losses.squared import Squared
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.base import GaussianQuery, count_sensitivity, sum_sensitivity
 from tailguard.queries.bins import Bins
-from tailguard.queries.bounded_moments import sensitivity_of_sums
 from tailguard.queries.units import Units
 
 SCORE, TARGET = 0, 1
@@ -181,11 +180,11 @@ class DevianceMoments(GaussianQuery):
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
         move = math.sqrt(N_MOMENTS)
-        return sensitivity_of_sums("l2", move, move, N_MOMENTS, n_rows)
+        return sum_sensitivity(move, N_MOMENTS, n_rows, move=move)
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the sums move in l1 norm."""
-        return sensitivity_of_sums("l1", N_MOMENTS, N_MOMENTS, N_MOMENTS, n_rows)
+        return sum_sensitivity(N_MOMENTS, N_MOMENTS, n_rows, move=N_MOMENTS, norm="l1")
 
     def read_state(self, state: tuple[float, float]) -> tuple[float, float]:
         """Return constant and limit."""

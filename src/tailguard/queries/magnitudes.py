@@ -21,6 +21,7 @@ from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.privacy.calibration import Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import count_below
+from tailguard.queries.counts import pairs
 from tailguard.queries.reading_loops import LARGEST_FEATURE
 from tailguard.queries.units import Units
 
@@ -108,8 +109,7 @@ class CountMagnitudes(GaussianQuery):
         counts, first = np.zeros(n_cells, dtype=np.int64), 0
         weight = block.weight
         if weight is not None and self.of == "differences":
-            ends = len(weight) // 2 * 2
-            weight = np.minimum(weight[:ends:2], weight[1:ends:2])
+            weight = np.minimum(*pairs(weight))
         for magnitudes, void in self._magnitudes(block):
             cells = count_below(edges, np.fmin(magnitudes, LARGEST_FEATURE))
             cells = np.where(void[:, None], n_cells, cells)
@@ -131,9 +131,8 @@ class CountMagnitudes(GaussianQuery):
             if self.of == "entries":
                 yield np.abs((rows - self.units.center) * inverse_scale), void
             else:
-                ends = chunk.n_rows // 2 * 2
-                differences = (rows[:ends:2] - rows[1:ends:2]) * inverse_scale
-                yield np.abs(differences), void[:ends:2] | void[1:ends:2]
+                differences = np.subtract(*pairs(rows)) * inverse_scale
+                yield np.abs(differences), np.logical_or(*pairs(void))
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -125,23 +125,25 @@ class PeeledStep(GaussianQuery):
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> PeelingCalibration:
         """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
-        sensitivity = self.sensitivity(n_rows, n_features)
-        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
-        return Peeling("peeled-gaussian").calibrate(sensitivity, mu, **counts)
+        return self._calibrated("peeled-gaussian", self.sensitivity(n_rows, n_features), mu)
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> PeelingCalibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP."""
-        sensitivity = self.sensitivity(n_rows, n_features)
-        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
-        return Peeling("peeled-laplace").calibrate(sensitivity, epsilon, **counts)
+        return self._calibrated("peeled-laplace", self.sensitivity(n_rows, n_features), epsilon)
 
     def with_roundings(
         self, calibration: Calibration, roundings: int, share: float
     ) -> PeelingCalibration:
         """Return the calibration for persons, each of whose rows is rounded to the lattice."""
         sensitivity = replace(calibration.sensitivity, roundings=roundings)
-        counts = {"n_selected": self.n_selected, "n_free": self.n_free}
-        return Peeling(calibration.mechanism).calibrate(sensitivity, share, **counts)
+        return self._calibrated(calibration.mechanism, sensitivity, share)
+
+    def _calibrated(
+        self, mechanism: str, sensitivity: Sensitivity, share: float
+    ) -> PeelingCalibration:
+        return Peeling(mechanism).calibrate(
+            sensitivity, share, n_selected=self.n_selected, n_free=self.n_free
+        )
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Take one step from the weights ``state``, on the lattice."""
@@ -156,10 +158,17 @@ class PeeledStep(GaussianQuery):
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Sum the bounded gradients of a block, for weights and the number of records."""
+        weights, n_rows = state
         return bounded_group_sums(
-            *(self.loss, self.units, self.bound, state[0], block),
-            n_rows=state[1], n_groups=1, grid=grid,
-        ).ravel()  # fmt: skip
+            self.loss,
+            self.units,
+            self.bound,
+            weights,
+            block,
+            n_rows=n_rows,
+            n_groups=1,
+            grid=grid,
+        ).ravel()
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -266,14 +266,10 @@ class SampleAggregate(SmoothQuery):
 
     def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
         """Return how many blocks there are, and in how many of them a record may be."""
-        n_blocks = self._blocks(n_rows, smoothness)
+        n_blocks, layout, overlap = self._blocks(n_rows, smoothness), "disjoint", 1
         if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, DRAW):
-            return {
-                "n_blocks": n_blocks,
-                "layout": "overlapping",
-                "overlap": largest_overlap(n_blocks),
-            }
-        return {"n_blocks": n_blocks, "layout": "disjoint", "overlap": 1}
+            layout, overlap = "overlapping", largest_overlap(n_blocks)
+        return {"n_blocks": n_blocks, "layout": layout, "overlap": overlap}
 
     def _blocks(self, n_rows: int, smoothness: float) -> int:
         """Return how many blocks there are; refuse more blocks than records."""

@@ -132,7 +132,9 @@ def fast_form(smoothing: float) -> FloatArray:
     ``reach, cubic coefficient, limit, bend, factor, shift``, then the coefficients from the highest
     power down.
     """
-    return _fast_form(_check_fast(smoothing)).copy()
+    if not 0.25 <= check_finite("smoothing", smoothing) <= 400.0:
+        raise InputError(f"smoothing must be a number from 0.25 to 400; got {shown(smoothing)}.")
+    return _fast_form(float(smoothing))
 
 
 def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
@@ -158,7 +160,7 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 @compiled_loop("in vector", "vector")
 def _soften(form: FloatArray, values: FloatArray) -> None:
     """Write psi of every value in its place, from the numbers of the fast form."""
-    reach, cubic, limit, bend, factor, shift = form[0], form[1], form[2], form[3], form[4], form[5]
+    reach, cubic, limit, bend, factor, shift = form[:6]
     place, total = np.empty(STRIP), np.empty(STRIP)
     for start in range(0, values.size, STRIP):
         count = min(STRIP, values.size - start)
@@ -183,12 +185,6 @@ def _soften(form: FloatArray, values: FloatArray) -> None:
 
 def _cubic_coefficient(smoothing: float) -> float:
     return 1 / 6 + 1 / (2 * smoothing)
-
-
-def _check_fast(smoothing: float) -> float:
-    if not 0.25 <= check_finite("smoothing", smoothing) <= 400.0:
-        raise InputError(f"smoothing must be a number from 0.25 to 400; got {shown(smoothing)}.")
-    return float(smoothing)
 
 
 @lru_cache(maxsize=64)
@@ -229,4 +225,6 @@ def _fast_form(smoothing: float) -> FloatArray:
 
     fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(psi, FAST_DEGREES[long]))
     start = (reach, _cubic_coefficient(smoothing), soft_limit(smoothing), bend, factor, shift)
-    return np.array([*start, *fitted[::-1]])
+    form = np.array([*start, *fitted[::-1]])
+    form.setflags(write=False)  # all callers share it
+    return form

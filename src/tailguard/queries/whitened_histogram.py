@@ -13,15 +13,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_choice
-from tailguard.data.rows.base import (
-    CHUNK_ROWS,
-    RecordBlock,
-    counted,
-    round_to_lattice,
-    summation_slack,
-)
+from tailguard.data.rows.base import RecordBlock, counted, round_to_lattice
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import GaussianQuery, count_sensitivity, sum_sensitivity
 from tailguard.queries.bins import Bins
 from tailguard.queries.view import View, Weighting
 
@@ -72,17 +66,10 @@ class WhitenedHistogram(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the histogram; plain counts are exact integers."""
-        ideal = math.sqrt(2.0)
-        integer = self.weighting.kind == "one"
-        return Sensitivity(
-            norm="l2",
-            ideal=ideal,
-            computed=ideal if integer else ideal + summation_slack(1.0),
-            size=self.bins.count,
-            largest_partial=min(CHUNK_ROWS, n_rows),
-            largest_total=n_rows,
-            integer=integer,
-        )
+        move = math.sqrt(2.0)
+        if self.weighting.kind == "one":
+            return count_sensitivity(move, self.bins.count, n_rows)
+        return sum_sensitivity(1.0, self.bins.count, n_rows, move=move)
 
     def read_state(self, state: FloatArray | None) -> FloatArray:
         """Return the weights of the standardised coordinates."""
