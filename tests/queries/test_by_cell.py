@@ -4,18 +4,13 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.stages import once, pure
-from support.statistics import gaussian_scale_test, laplace_scale_test
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import RecordBlock
-from tailguard.gate import Gate
-from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.events import Gaussian, Laplace, Repeated
 from tailguard.queries.bins import Bins
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
-from tailguard.queries.level_tables import CountOfLevels, LevelTables, codes_of
+from tailguard.queries.level_tables import CountOfLevels, LevelCounts, LevelTables, codes_of
 from tailguard.queries.value_histograms import MOST_COMPARED, ValueHistograms
 
 EDGES = np.array([[-1.0, 1.0], [0.0, 10.0]])
@@ -108,6 +103,11 @@ def test_codes_are_the_levels_in_their_order_then_missing():
     assert codes_of(features, ()).tolist() == [0] * 5
 
 
+def test_each_record_counts_once_a_column_by_its_first_level():
+    rows = [[0, 9, 0, 0], [1, 9, 0, 1], [0, 9, 1, 1], [1, 9, 1, 0], [0, 9, -3, -0.0]]
+    assert answered(LevelCounts(((0, 2), (3,))), rows).tolist() == [1, 2, 2, 3, 2]
+
+
 def test_tables_and_counts_agree():
     rng = np.random.default_rng(0)
     features = rng.choice([0.0, 1.0, np.nan], (200, 2))
@@ -142,55 +142,21 @@ def test_radii_that_are_no_positive_numbers_are_refused(query, wrong):
 
 
 QUERIES = {
-    "histograms": (ValueHistograms((0, 1), 2), EDGES, 2.0, 4.0),
-    "tables": (LevelTables((((0,),), ((1,),))), None, 2.0, 4.0),
-    "count": (CountOfLevels(((0,),), ((1,),)), None, 1.0, 1.0),
-    "moments": (BoundedMoments((0, 1)), UNIT, 8.0**0.5, 5.624),
-    "products": (CellProducts((0, 1)), UNIT, 2.0**0.5, None),
-    "deviance sizes": (
-        DevianceSizes(tg.losses.Squared(), Bins("octaves", -2, 1, 4)),
-        0.0,
-        2.0,
-        4.0,
-    ),
-    "deviance moments": (DevianceMoments(tg.losses.Squared()), (0.0, 1.0), 5.0**0.5, 5.0),
+    "histograms": (ValueHistograms((0, 1), 2), 2.0, 4.0),
+    "tables": (LevelTables((((0,),), ((1,),))), 2.0, 4.0),
+    "count": (CountOfLevels(((0,),), ((1,),)), 1.0, 1.0),
+    "moments": (BoundedMoments((0, 1)), 8.0**0.5, 5.624),
+    "products": (CellProducts((0, 1)), 2.0**0.5, None),
+    "deviance sizes": (DevianceSizes(tg.losses.Squared(), Bins("octaves", -2, 1, 4)), 2.0, 4.0),
+    "deviance moments": (DevianceMoments(tg.losses.Squared()), 5.0**0.5, 5.0),
 }
-"""Of each query its state, and how far a record moves two columns in l2 and in l1 norm."""
-
-
-def noise(query, state, share, n_runs=800):
-    rows = make_rows(np.zeros((40, 2)), None)
-    gaussian = isinstance(share, Gaussian)
-    stage = once(share.mu) if gaussian else pure(share.epsilon)
-    total = 1.001 * (share.mu * n_runs**0.5 if gaussian else share.epsilon * n_runs)
-    promise = tg.GDP(total) if gaussian else tg.PureDP(total)
-    gate = Gate(rows, guarantee=promise, source=SimulationSource(1))
-    gate.reserve(Repeated(share, n_runs), coordinates=10**6)
-    exact = answered(query, np.zeros((40, 2)), state)
-    drawn = np.array([gate.ask(query, state, stage) for _ in range(n_runs)])
-    drawn = drawn - exact
-    if isinstance(query, CellProducts):  # packed entries have one scale
-        drawn = np.stack([drawn[:, 0, 0], drawn[:, 1, 1], drawn[:, 0, 1] * 2.0**0.5])
-    if isinstance(query, BoundedMoments):  # squares are released at their weight
-        drawn = drawn * (1.0, query.weight)
-    return drawn.ravel()
+"""How far a record moves two columns of each query, in l2 and in l1 norm."""
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_gaussian_noise_has_the_scale_that_the_sensitivity_asks_for(name):
-    query, state, move, _ = QUERIES[name]
-    drawn = noise(query, state, Gaussian(0.5), 4000 if name == "count" else 800)
-    verdict = gaussian_scale_test(drawn, move / 0.5, false_alarm=1e-6)
-    assert verdict.accepted
-    for wrong in (0.9, 1.1):
-        assert not gaussian_scale_test(drawn * wrong, move / 0.5, false_alarm=1e-6).accepted
-
-
-@pytest.mark.parametrize("name", [name for name, told in QUERIES.items() if told[3]])
-def test_laplace_noise_has_the_scale_that_the_sensitivity_asks_for(name):
-    query, state, _, move = QUERIES[name]
-    drawn = noise(query, state, Laplace(0.5), 6000 if name == "count" else 1200)
-    verdict = laplace_scale_test(drawn, move / 0.5, false_alarm=1e-6)
-    assert verdict.accepted
-    for wrong in (0.9, 1.1):
-        assert not laplace_scale_test(drawn * wrong, move / 0.5, false_alarm=1e-6).accepted
+def test_the_noise_has_the_scale_that_the_sensitivity_asks_for(name):
+    query, l2_move, l1_move = QUERIES[name]
+    assert query.calibrate(10**6, 2, 0.5).noise_std == pytest.approx(l2_move / 0.5, rel=2e-3)
+    if l1_move:
+        std = query.calibrate_pure(10**6, 2, 0.5).noise_std
+        assert std == pytest.approx(2.0**0.5 * l1_move / 0.5, rel=2e-3)

@@ -50,10 +50,10 @@ class GroupSums:
 
     def sum_block(self, block):
         with steady_arithmetic():
+            shape = {"n_rows": self.n_rows, "n_groups": self.n_groups, "grid": self.grid}
             return bounded_group_sums(
-                *(self.loss, self.units, self.bound, self.weights, block),
-                n_rows=self.n_rows, n_groups=self.n_groups, grid=self.grid,
-            ).ravel()  # fmt: skip
+                self.loss, self.units, self.bound, self.weights, block, **shape
+            ).ravel()
 
 
 def make_kernel(rng, name, n_features, bound, *, n_rows, intercept=True, offset=0.1, n_groups=1):
@@ -140,31 +140,31 @@ def test_equal_numbers_give_equal_bits_however_stored(bound):
 
 
 @every_bound
-@pytest.mark.parametrize("n_groups", [1, 4, 22, 5000])
+@pytest.mark.parametrize("n_groups", [1, 4, 22, 2000])
 def test_no_bit_depends_on_how_records_are_cut_into_blocks(bound, n_groups):
     rng = np.random.default_rng(7)
-    n_rows = 5 * 1024 + 77
+    n_rows = 2 * 1024 + 77
     kernel = make_kernel(rng, "pseudo_huber", 4, bound, n_rows=n_rows, n_groups=n_groups)
     block = make_block(rng, n_rows, 4, extreme=True)
     whole = kernel.sum_block(block)
-    for cut in (1024, 3072):
+    for cut in (1024, 2048):
         parts = block.rows(0, cut), block.rows(cut, n_rows)
         np.testing.assert_array_equal(whole, sum(kernel.sum_block(part) for part in parts))
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 3, 7, 40, 99, 100])
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 7, 29, 30])
 def test_groups_are_runs_of_neighbours_of_sizes_that_differ_by_one_at_most(n_groups):
-    kernel = means(1, "clamped", n_rows=100, n_groups=n_groups)
+    kernel = means(1, "clamped", n_rows=30, n_groups=n_groups)
     sizes = []
     for group in range(n_groups):
-        start, stop = (g * 100 // n_groups for g in (group, group + 1))
-        features = np.zeros((100, 1))
+        start, stop = (g * 30 // n_groups for g in (group, group + 1))
+        features = np.zeros((30, 1))
         features[start:stop] = 1.25
         found = kernel.sum_block(RecordBlock(features)) * kernel.grid
         np.testing.assert_allclose(found, 1.25 * (np.arange(n_groups) == group), atol=1e-9)
         sizes.append(stop - start)
-    assert sum(sizes) == 100
-    assert {100 // n_groups, -(-100 // n_groups)} == set(sizes)
+    assert sum(sizes) == 30
+    assert {30 // n_groups, -(-30 // n_groups)} == set(sizes)
 
 
 def test_what_equals_the_threshold_is_kept_and_the_next_float_is_not():
