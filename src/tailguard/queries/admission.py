@@ -28,7 +28,7 @@ from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
-PARTS = {
+HOLDERS = SETS | {
     "bins": "tailguard.queries.bins:Bins",
     "block-minimiser": "tailguard.queries.block_minimiser:BlockMinimiser",
     "class-view": "tailguard.queries.class_view:ClassView",
@@ -36,9 +36,7 @@ PARTS = {
     "view": "tailguard.queries.view:View",
     "weighting": "tailguard.queries.view:Weighting",
 }
-"""Further classes of objects that queries may hold, besides losses and sets."""
-
-HOLDERS = PARTS | SETS
+"""The classes of objects that queries may hold, besides losses."""
 
 ESTIMATOR = "estimator"  # the field that holds a user's function of one block
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)

@@ -75,8 +75,6 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet, length
 from tailguard.sets.whole_space import WholeSpace
 
-# Steps of the sum of one chunk: far finer than its roundings, and a total of 2**26 rows fits.
-FINE_STEPS = 2.0**36
 DRAWN_ROUNDOFF = 2.0**-48  # of a radius and for each coordinate, and one: see above
 EVERYWHERE = WholeSpace()
 
@@ -154,7 +152,13 @@ class ClippedMinimiser(GaussianQuery):
         for name in ("strength", "clip_norm", "row_limit"):
             check_positive(name, getattr(self, name))
         check_integer("most_steps", self.most_steps, minimum=1)
-        _check_loss(self.loss, self.clip_norm, self.row_limit)
+        check_known(self.loss)
+        if not math.isfinite(self.curvature):
+            raise InputError(
+                "loss must be one of a single score whose clipped curvature is bounded, such as "
+                f"Squared, Huber, Logistic or LpLoss; got {self.loss!r}, whose minimiser one "
+                "record could move too far."
+            )
         is_cut_by_ball(self.constraint)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
@@ -294,7 +298,8 @@ class ClippedMinimiser(GaussianQuery):
 
     @property
     def _grid(self) -> float:
-        return self.clip_norm / FINE_STEPS
+        """Far finer than the roundings of one chunk's sum; a total of 2**26 rows fits."""
+        return self.clip_norm / 2.0**36
 
     def _near(self, state: FloatArray, n_rows: int) -> FloatArray:
         """Return the state, moved towards zero if it is too far off for floats."""
@@ -315,15 +320,3 @@ class ClippedMinimiser(GaussianQuery):
             self.loss, self.units, row_limit=self.row_limit, clip_norm=self.clip_norm
         )
         return gradient.sum_block(block, state, grid)
-
-
-def _check_loss(loss: Loss, clip_norm: float, row_limit: float) -> None:
-    """Refuse a loss that the proof does not cover."""
-    check_known(loss)
-    bound = loss.clipped_curvature_bound(clip_norm, row_limit)
-    if not math.isfinite(bound):
-        raise InputError(
-            "loss must be one of a single score whose clipped curvature is bounded, such as "
-            f"Squared, Huber, Logistic or LpLoss; got {loss!r}, whose minimiser one record could "
-            "move too far."
-        )

@@ -22,7 +22,7 @@ from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import Bins
-from tailguard.queries.counts import pairs
+from tailguard.queries.counts import cells_of, pairs
 
 __all__ = ["Bins", "ColumnHistograms"]
 
@@ -104,7 +104,7 @@ class ColumnHistograms(GaussianQuery):
         counts = np.zeros(self.n_counts, dtype=np.int64)
         first_bin = np.arange(len(self.columns)) * self.bins.count
         for chunk in chunks_of(block):
-            values, void, weight = self._values(chunk), chunk.void(), chunk.weight
+            values, void, weight = cells_of(chunk, self.columns), chunk.void(), chunk.weight
             if self.paired:
                 values = np.abs(np.subtract(*pairs(values)))
                 void = np.logical_or(*pairs(void))
@@ -117,18 +117,6 @@ class ColumnHistograms(GaussianQuery):
             places = np.where(void[:, None], self.n_counts, places)
             counts += counted(places, self.n_counts, grid, weight)
         return counts
-
-    def _values(self, chunk: RecordBlock) -> FloatArray:
-        """Return the counted columns of one chunk."""
-        width = chunk.features.shape[1]
-        if self.columns == tuple(range(width)):
-            return chunk.features.astype(np.float64, copy=False)
-        extra = {width: "target", width + 1: "offset"}
-        values = np.empty((chunk.n_rows, len(self.columns)))
-        for place, column in enumerate(self.columns):
-            own = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
-            values[:, place] = own
-        return values
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return one row of counts per column."""

@@ -25,7 +25,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.data.rows.base import RecordBlock, shrink
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
-from tailguard.queries.view import View, add_by_level, check_levels
+from tailguard.queries.view import View, add_scaled, check_levels, level_factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +95,13 @@ class ContributionLevels(GaussianQuery):
         total = np.zeros((levels.size, view.width), dtype=np.int64)
         for seen in view.read(block, state, shrunk=shrink(total.size)):
             reach, ones = np.copysign(seen.length, seen.inverse), np.ones(seen.length.size)
-            add_by_level(
-                seen, reach, ones, 1.0, levels, self.root_widths, grid, total, alone=block.alone
-            )
+            factors = level_factors(seen, reach, ones, 1.0, levels, self.root_widths)
+            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the mean part of a contribution in each shell, one row per shell."""
-        means = np.reshape(noised, (len(self.levels), self.view.width))
+        means = np.reshape(noised, (len(self.levels), -1))
         return np.asarray(means * (self.root_widths / n_rows)[:, None])
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:

@@ -25,6 +25,22 @@ from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 Array = TypeVar("Array", FloatArray, BoolArray)
 
 
+def cells_of(chunk: RecordBlock, columns: tuple[int, ...]) -> FloatArray:
+    """Return the cells of some columns: of ``d`` features, of the target ``d``, the offset after.
+
+    They may be those of the chunk itself.
+    """
+    width = chunk.features.shape[1]
+    if columns == tuple(range(width)):
+        return chunk.features.astype(np.float64, copy=False)
+    extra = {width: "target", width + 1: "offset"}
+    cells = np.empty((chunk.n_rows, len(columns)))
+    for place, column in enumerate(columns):
+        own = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
+        cells[:, place] = own
+    return cells
+
+
 def pairs(values: Array) -> tuple[Array, Array]:
     """Return the first and the second members of all pairs; a last one may have no partner."""
     ends = len(values) // 2 * 2
@@ -101,10 +117,7 @@ class CountBelow(GaussianQuery):
             )
         counts = np.zeros(len(self.columns), dtype=np.int64)
         for chunk in chunks_of(block):
-            beside = chunk.vector("target"), chunk.vector("offset")
-            every = np.column_stack([chunk.features, *beside]).astype(np.float64)
-            values = every[:, self.columns]
-            used = ~chunk.void()
+            values, used = cells_of(chunk, self.columns), ~chunk.void()
             if self.paired:
                 values = np.abs(np.subtract(*pairs(values)))
                 used = np.logical_and(*pairs(used))

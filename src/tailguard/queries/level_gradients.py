@@ -10,7 +10,7 @@ Mallows 1975 (bounding rows and residuals apart); Abadi et al. 2016, Algorithm 1
 2022, Theorem 2.7.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tailguard.checks import check_positive, require
 from tailguard.data.rows.base import RecordBlock, shrink
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
-from tailguard.queries.view import View, add_by_level, check_levels
+from tailguard.queries.view import View, add_scaled, check_levels, level_factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class LevelGradients(GaussianQuery):
     view: View
     row_limit: float
     levels: tuple[float, ...]
-    shares: tuple[float, ...] = field(default=(1.0,))
+    shares: tuple[float, ...] = (1.0,)
 
     name = "sum of clipped gradients by level"
     places = "none"
@@ -102,15 +102,13 @@ class LevelGradients(GaussianQuery):
         total = np.zeros((levels.size, self.view.width), dtype=np.int64)
         for seen in self.view.read(block, state, shrunk=shrink(total.size)):
             slope = self.view.slope(seen, self.levels[-1])
-            lengths, limit = seen.length, self.row_limit
-            add_by_level(
-                seen, slope, lengths, limit, levels, shares, grid, total, alone=block.alone
-            )
+            factors = level_factors(seen, slope, seen.length, self.row_limit, levels, shares)
+            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean increments in the units of the slope, one row per level."""
-        means = np.reshape(noised, (len(self.levels), self.view.width))
+        means = np.reshape(noised, (len(self.levels), -1))
         return np.asarray(means * (self._units / n_rows)[:, None])
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:

@@ -81,19 +81,14 @@ def central_point(radii: FloatArray, overlap: int = 1) -> int:
 
 def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
     """Return a smooth bound on how far ``overlap`` changed points move the central one."""
-    n_points, scale, k = len(radii), 0.0, 0
-    while True:
-        place = first_ball(n_points, overlap) + (k + 1) * overlap
-        rank = (k + 1) * overlap + 1
-        inside = place <= n_points and rank <= n_points
-        bound = diameter / 2.0
-        if inside:
-            bound = min(bound, float(np.partition(radii[:, place - 1], rank - 1)[rank - 1]))
+    n_points = len(radii)
+    scale = least_scale(n_points, diameter, smoothness, overlap)
+    for k in range(changes_until_all(n_points, overlap)):
+        changed = (k + 1) * overlap
+        held = radii[:, first_ball(n_points, overlap) + changed - 1]
+        bound = min(diameter / 2.0, float(np.partition(held, changed)[changed]))
         scale = max(scale, 2.0 * bound * math.exp(-smoothness * k))
-        # The number of rounds is public: it follows from the number of points.
-        if not inside:
-            return scale
-        k += 1
+    return scale
 
 
 def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:

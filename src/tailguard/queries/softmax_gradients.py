@@ -19,13 +19,12 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive, require
-from tailguard.data.rows.base import RecordBlock, round_to_lattice, shrink
+from tailguard.data.rows.base import RecordBlock, shrink
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.class_view import class_errors
-from tailguard.queries.reading_loops import add_rounded
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
+from tailguard.queries.view import View, add_scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +115,12 @@ class SoftmaxGradients(GaussianQuery):
             factors *= np.minimum(seen.length, self.row_limit) * seen.inverse
             if seen.weight is not None:
                 factors *= seen.weight
-            for place, factor in enumerate(factors):
-                if block.alone:
-                    add_rounded()(seen.mapped, factor / grid, total[place])
-                else:
-                    total[place] += round_to_lattice(seen.mapped @ factor, grid)
+            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean gradients, one row per class."""
-        return np.reshape(noised, (self.n_classes, self.view.width)) / n_rows
+        return np.reshape(noised, (self.n_classes, -1)) / n_rows
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
         """Return the standard deviation of the noise of each mean; public numbers only."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import BoolArray, Features, FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import InputError, check_finite, check_positive
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.losses.base import Link
@@ -26,6 +26,7 @@ from tailguard.queries.reading_loops import LARGEST_FEATURE, cut_rows, score_row
 __all__ = ["LARGEST_FEATURE", "ReadRows", "Scored", "Units"]
 
 NONE = np.zeros(0)  # stands for an absent column
+Shifts = tuple[float, float, float]
 
 
 class Scored:
@@ -145,7 +146,7 @@ class Units:
         self, block: RecordBlock, weights: FloatArray | None = None, row_limit: float = math.inf
     ) -> Iterator[Scored]:
         """Read a block chunk by chunk, with rows cut to norm ``row_limit`` and scored."""
-        (features, target, offset), shifts = self._columns(block), self._shifts
+        features, (target, offset, shifts) = block.features, self._targets(block)
         weights = np.zeros(self.size) if weights is None else weights
         inverse_scale, limit = 1.0 / self.scale, float(row_limit)
         loop, read = score_rows(block.features.dtype), None
@@ -164,17 +165,13 @@ class Units:
             read.weight = None if block.weight is None else block.weight[here]
             yield read
 
-    def _columns(self, block: RecordBlock) -> tuple[Features, FloatArray, FloatArray]:
-        """Return features, target and offset in the form that the loops take."""
+    def _targets(self, block: RecordBlock) -> tuple[FloatArray, FloatArray, Shifts]:
+        """Return targets and offsets as loops take them, and the numbers that standardise both."""
         block.check_features(self.center.size)
         target = NONE if block.target is None else block.target
         offset = NONE if block.offset is None else block.offset
-        return block.features, target, offset
-
-    @property
-    def _shifts(self) -> tuple[float, float, float]:
-        """Return the numbers by which loops standardise targets and offsets."""
-        return float(self.target_center), float(self.target_scale), float(self.offset_center)
+        shifts = float(self.target_center), float(self.target_scale), float(self.offset_center)
+        return target, offset, shifts
 
     def read(
         self, block: RecordBlock, *, bound: float = LARGEST_FEATURE, target_in_row: bool = False
@@ -183,7 +180,7 @@ class Units:
 
         If ``target_in_row``, the standardised target, cut to 1e150, follows the row.
         """
-        (features, target, offset), shifts = self._columns(block), self._shifts
+        features, (target, offset, shifts) = block.features, self._targets(block)
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
         width = self.size + int(target_in_row)
         loop, read = standardise(block.features.dtype), None

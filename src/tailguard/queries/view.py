@@ -169,12 +169,13 @@ class View:
         query uses rows and their lengths, and no score: then a row may be the contribution of a
         record to several classes.
         """
-        weights = np.zeros(self.height) if state is None else np.array(state, dtype=np.float64)
+        height = len(self.whitening)
+        weights = np.zeros(height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
         if n_classes is not None and weights.shape[:-1] != (n_classes,):
             raise InputError(f"weights must have a row for each of {n_classes} classes.")
         fits = weights.shape[n_classes is not None :] == (n_coordinates,)
-        if self.height != n_coordinates or not fits:
+        if height != n_coordinates or not fits:
             raise InputError(
                 f"whitening and weights must have {n_coordinates} rows; got "
                 f"{self.whitening.shape} and {weights.shape}."
@@ -357,28 +358,29 @@ def check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]
         raise InputError(f"{name} must be finite and increasing above 0; got {shown(levels)}.")
 
 
-def add_by_level(
+def level_factors(
     seen: Sight,
     reach: FloatArray,
     lengths: FloatArray,
     limit: float,
     levels: FloatArray,
     shares: FloatArray,
-    grid: float,
-    total: IntArray,
-    *,
-    alone: bool,
-) -> None:
-    """Add each row, cut to ``limit``, at every level that its ``reach`` gets to, times its share.
+) -> FloatArray:
+    """Return each row's factor at every level that its ``reach`` gets to, times share and weight.
 
-    ``total`` has one row per level, on the lattice. Each record is multiplied by its weight.
+    With it, a column of ``mapped`` is a row cut to ``limit``.
     """
     factors = np.empty((levels.size, reach.size))
     climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)
-    if seen.weight is not None:
-        factors *= seen.weight
-    for level, factor in enumerate(factors):
+    return factors if seen.weight is None else factors * seen.weight
+
+
+def add_scaled(
+    mapped: FloatArray, factors: FloatArray, grid: float, total: IntArray, *, alone: bool
+) -> None:
+    """Add the columns of ``mapped``, times each row of factors, to a row of lattice totals."""
+    for row, factor in enumerate(factors):
         if alone:
-            add_rounded()(seen.mapped, factor / grid, total[level])
+            add_rounded()(mapped, factor / grid, total[row])
         else:
-            total[level] += round_to_lattice(seen.mapped @ factor, grid)
+            total[row] += round_to_lattice(mapped @ factor, grid)
