@@ -35,14 +35,9 @@ CLASSIFIER_EXEMPTIONS = {
     "check_classifiers_regression_target": DECLARED,
     "check_classifier_not_supporting_multiclass": DECLARED,
 }
-SPARSE_EXEMPTIONS = {
-    "check_sample_weights_pandas_series": UNWEIGHTED,
-    "check_sample_weights_not_an_array": UNWEIGHTED,
-    "check_sample_weights_list": UNWEIGHTED,
-    "check_sample_weights_not_overwritten": UNWEIGHTED,
-    "check_sample_weights_shape": UNWEIGHTED,
-    "check_classifiers_one_label_sample_weights": UNWEIGHTED,
-}
+WEIGHTS = ("pandas_series", "not_an_array", "list", "not_overwritten", "shape")
+SPARSE_EXEMPTIONS = dict.fromkeys((f"check_sample_weights_{way}" for way in WEIGHTS), UNWEIGHTED)
+SPARSE_EXEMPTIONS["check_classifiers_one_label_sample_weights"] = UNWEIGHTED
 # These pass lists once among much else: they run on a twin that turns lists into arrays.
 ON_ARRAYS = {"check_classifiers_train": NO_WIDTH, "check_regressors_train": NO_WIDTH}
 
@@ -67,18 +62,11 @@ def options_of(name, missing):
 # What a class takes from its base, which reads tables, weights and names for all of its losses: one
 # class of a base is checked for it. A constant for missing cells changes nothing else.
 OF_THE_BASE = {
-    *(
-        "check_estimator_sparse_array",
-        "check_estimator_sparse_matrix",
-        "check_estimator_sparse_tag",
-    ),
+    *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+    *("check_estimator_sparse_tag", "check_readonly_memmap_input", "check_array_api_input"),
     *("check_sample_weights_pandas_series", "check_sample_weights_not_an_array"),
     *("check_sample_weights_list", "check_sample_weights_shape"),
-    *(
-        "check_sample_weights_not_overwritten",
-        "check_readonly_memmap_input",
-        "check_array_api_input",
-    ),
+    "check_sample_weights_not_overwritten",
     *("check_n_features_in", "check_n_features_in_after_fitting", "check_pipeline_consistency"),
     *("check_dtype_object", "check_estimators_dtypes", "check_f_contiguous_array_estimator"),
     *("check_regressor_data_not_an_array", "check_classifier_data_not_an_array"),

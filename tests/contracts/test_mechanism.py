@@ -15,13 +15,14 @@ from support.statistics import (
 )
 from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
-from tailguard.noise.mechanisms import MECHANISMS
+from tailguard.noise.mechanisms import MECHANISMS, PEELING_MECHANISMS
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, Distance
-from tailguard.privacy.calibration import Sensitivity
+from tailguard.privacy.calibration import PEELINGS, Sensitivity
 from tailguard.privacy.events import Event
 
 FALSE_ALARM = 1e-6
+ALL_MECHANISMS = MECHANISMS | PEELING_MECHANISMS
 NORMS = {"gaussian": "l2", "laplace": "l1"}
 SCALE_TESTS = {
     "gaussian": (gaussian_scale_test, gaussian_scale_power),
@@ -34,14 +35,23 @@ def mechanism(request):
     return MECHANISMS[request.param]
 
 
+@pytest.fixture(params=sorted(ALL_MECHANISMS))
+def any_mechanism(request):
+    """A mechanism that peels chooses two values."""
+    return ALL_MECHANISMS[request.param]
+
+
 def calibrated(mechanism, *, size=3, share=0.7, integer=False):
-    sensitivity = Sensitivity(NORMS[mechanism.name], 1.0, 1.0, size, 1024.0, 1e6, integer)
-    return mechanism.calibrate(sensitivity, share)
+    chosen = {"n_selected": 2} if mechanism.name in PEELING_MECHANISMS else {}
+    norm = NORMS.get(mechanism.name, "linf")
+    sensitivity = Sensitivity(norm, 1.0, 1.0, size, 1024.0, 1e6, integer)
+    return mechanism.calibrate(sensitivity, share, **chosen)
 
 
-def test_names_agree(mechanism):
-    assert MECHANISMS[mechanism.name] is mechanism
-    assert calibrated(mechanism).mechanism == mechanism.name
+def test_names_agree(any_mechanism):
+    assert ALL_MECHANISMS[any_mechanism.name] is any_mechanism
+    assert calibrated(any_mechanism).mechanism == any_mechanism.name
+    assert set(PEELING_MECHANISMS) == set(PEELINGS)
 
 
 @pytest.mark.parametrize("integer", [False, True])
@@ -80,53 +90,53 @@ def test_coordinates_are_independent_of_each_other_and_of_the_answer(mechanism):
     assert np.unique(noise).size > 1990
 
 
-def test_releases_are_fresh_and_simulations_repeat(mechanism):
-    calibration = calibrated(mechanism)
+def test_releases_are_fresh_and_simulations_repeat(any_mechanism):
+    calibration = calibrated(any_mechanism)
     lattice = np.zeros(3, dtype=np.int64)
     source = make_source(None)
-    draws = [mechanism.release(lattice, calibration, source) for _ in range(20)]
+    draws = [any_mechanism.release(lattice, calibration, source) for _ in range(20)]
     assert len({draw.tobytes() for draw in draws}) == 20
     first, second = (
-        [mechanism.release(lattice, calibration, seeded).tolist() for _ in range(2)]
+        [any_mechanism.release(lattice, calibration, seeded).tolist() for _ in range(2)]
         for seeded in (SimulationSource(1), SimulationSource(1))
     )
     assert first == second
     assert first[0] != first[1]
 
 
-def test_a_quiet_source_returns_the_lattice_and_leaves_it_alone(mechanism):
+def test_a_quiet_source_returns_the_lattice_and_leaves_it_alone(any_mechanism):
     lattice = np.array([-(2**60), 0, 2**60])
-    released = mechanism.release(lattice, calibrated(mechanism), QuietSource())
+    released = any_mechanism.release(lattice, calibrated(any_mechanism), QuietSource())
     assert released.dtype == np.int64
     assert released.tolist() == lattice.tolist()
     released[:] = 0
     assert lattice[0] == -(2**60)
 
 
-def test_extreme_lattices_saturate_without_wrapping(mechanism):
+def test_extreme_lattices_saturate_without_wrapping(any_mechanism):
     extremes = np.iinfo(np.int64)
     lattice = np.array([extremes.min, 5, extremes.max])
-    released = mechanism.release(lattice, calibrated(mechanism), make_source(None))
+    released = any_mechanism.release(lattice, calibrated(any_mechanism), make_source(None))
     assert released[0] < -(2**60)
     assert released[2] > 2**60
     assert abs(released[1]) < 2**40
 
 
-def test_the_distance_from_what_is_accounted_for_is_negligible(mechanism):
-    distance = mechanism.distance(calibrated(mechanism, size=10**4))
+def test_the_distance_from_what_is_accounted_for_is_negligible(any_mechanism):
+    distance = any_mechanism.distance(calibrated(any_mechanism, size=10**4))
     assert distance.within(COORDINATE_DISTANCE.times(10**4))
     assert distance.within(Distance(1e-7, 1e-21))
 
 
-def test_foreign_calibrations_and_shapes_are_refused(mechanism):
-    calibration = calibrated(mechanism)
+def test_foreign_calibrations_and_shapes_are_refused(any_mechanism):
+    calibration = calibrated(any_mechanism)
     lattice = np.zeros(3, dtype=np.int64)
-    (other,) = set(MECHANISMS) - {mechanism.name}
+    other = next(name for name in ALL_MECHANISMS if name != any_mechanism.name)
     foreign = dataclasses.replace(calibration, mechanism=other)
     with pytest.raises(InputError, match="mechanism"):
-        mechanism.release(lattice, foreign, QuietSource())
+        any_mechanism.release(lattice, foreign, QuietSource())
     with pytest.raises(InputError, match="mechanism"):
-        mechanism.event(foreign)
+        any_mechanism.event(foreign)
     for wrong in (lattice[:2], lattice.astype(np.float64), lattice.reshape(1, 3)):
         with pytest.raises(InputError, match="lattice"):
-            mechanism.release(wrong, calibration, QuietSource())
+            any_mechanism.release(wrong, calibration, QuietSource())

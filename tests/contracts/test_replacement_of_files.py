@@ -111,10 +111,10 @@ def test_undeclared_levels_are_one_level(columns, tmp_path):
 
 
 def in_two(columns):
-    return [{name: held[part] for name, held in columns.items()} for part in HALVES]
+    parts = slice(0, 999), slice(999, N_ROWS)
+    return [{name: held[part] for name, held in columns.items()} for part in parts]
 
 
-HALVES = (slice(0, 999), slice(999, N_ROWS))
 # What one writer or another makes of a whole file's cells of a column.
 KINDS = {
     "floats": lambda cells: pa.array(map(float, cells), pa.float64()),
@@ -130,9 +130,7 @@ KINDS = {
 @pytest.mark.parametrize(("name", "column"), [("linear", "km"), ("poisson", "claims")])
 def test_files_of_other_types_say_the_same(name, column, kind, columns, tmp_path):
     """One cell that is no number turns its file's column into text, and a gap into floats."""
-    parts = [
-        {each: held[a:b] for each, held in columns.items()} for a, b in ((0, 999), (999, N_ROWS))
-    ]
+    parts = in_two(columns)
     expected = outputs(name, written(tmp_path, parts))
     parts[1][column] = KINDS[kind](parts[1][column])
     assert outputs(name, written(tmp_path, parts)) == expected
@@ -140,9 +138,7 @@ def test_files_of_other_types_say_the_same(name, column, kind, columns, tmp_path
 
 @every_place
 def test_a_file_without_any_value_of_a_column_has_void_records(name, column, columns, tmp_path):
-    parts = [
-        {each: held[a:b] for each, held in columns.items()} for a, b in ((0, 999), (999, N_ROWS))
-    ]
+    parts = in_two(columns)
     kinds = [pa.nulls(999), as_text([None] * 999), pa.nulls(999, pa.float64())]
     files = [[parts[0] | {column: nothing}, parts[1]] for nothing in kinds]
     found = [outputs(name, written(tmp_path, each)) for each in files]

@@ -1,7 +1,4 @@
-"""Rows of persons: which are used she alone decides, and nothing tells how many there are.
-
-Then the faults that this has to see: each is put in, and seen.
-"""
+"""Rows of persons: which are used she alone decides, and nothing tells how many there are."""
 
 import json
 from dataclasses import replace
@@ -11,8 +8,6 @@ import pytest
 
 import tailguard as tg
 from support.told import Told
-from tailguard.data.inputs import Inputs
-from tailguard.data.rows import persons as persons_module
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows, UsedRows
@@ -171,11 +166,8 @@ def test_of_rows_that_are_read_alike_the_order_decides_none(cells):
     assert len({counts for each in told.values() for counts in each}) == 2  # some are drawn
 
 
-# Faults -----------------------------------------------------------------------------------------
-
-
-def test_chunks_of_rows_are_seen(monkeypatch):
-    """One more void row would move all later chunks, and each of these rounds anew."""
+def test_one_more_void_row_moves_no_bit_and_would_if_rows_came_in_chunks(monkeypatch):
+    """Later chunks would begin at other rows, and each rounds anew."""
     rng = np.random.default_rng(0)
     X, keys = rng.standard_normal((5_000, 3)), np.repeat(np.arange(1_000), 5)
     view = View.plain(tg.losses.Squared(), Units.raw(3, intercept=False))
@@ -198,54 +190,3 @@ def test_chunks_of_rows_are_seen(monkeypatch):
         UsedRows, "block", lambda *told, **more: replace(block(*told, **more), first=0)
     )
     assert moved() > 0
-
-
-def test_a_draw_that_looks_at_other_persons_is_seen(monkeypatch):
-    values = persons_module._values
-
-    def by_number(rows, persons, hashed):
-        numbered = Persons(persons.unit, persons.numbers, persons.numbers, persons.count)
-        return values(rows, numbered, hashed)
-
-    monkeypatch.setattr(persons_module, "_values", by_number)
-    with pytest.raises(AssertionError):
-        test_rows_are_chosen_by_what_the_person_has_herself()
-
-
-def test_a_missing_key_that_is_a_person_is_seen(monkeypatch):
-    of = Persons.of.__func__
-
-    def counted(cls, keys, unit):
-        return of(cls, [0 if key is None else key for key in keys], unit)
-
-    monkeypatch.setattr(Persons, "of", classmethod(counted))
-    X, y, keys = list(tables())[2]
-    model = tg.LinearRegression(guarantee=tg.GDP(2.0), max_rows=5, random_state=0)
-    assert (
-        model.fit(X, y, person=[k if k is None else f"{k}!" for k in keys]).certificate_.n_rows
-        == 302
-    )
-
-
-@pytest.mark.parametrize("where", ["plan", "lattice"])
-def test_rows_that_are_counted_are_seen(where, monkeypatch, tmp_path):
-    if where == "plan":
-        monkeypatch.setattr(Inputs, "n_records", property(lambda self: self.n_rows))
-        (X, y, keys) = next(tables())
-        with pytest.raises(tg.InputError, match="plan must be for the gate's 301 records"):
-            tg.LinearRegression(guarantee=tg.GDP(2.0), max_rows=5, random_state=0).fit(
-                X, y, person=keys
-            )
-        return
-    begin = PersonRows.__init__
-
-    def by_rows(rows, *told):
-        begin(rows, *told)
-        rows.n_rows = int(rows.used().counts.sum())
-
-    monkeypatch.setattr(PersonRows, "__init__", by_rows)
-    (X, y, keys) = next(tables())
-    with pytest.raises(tg.InputError, match="plan must be for the gate's"):
-        tg.LinearRegression(guarantee=tg.GDP(2.0), max_rows=5, random_state=0).fit(
-            X, y, person=keys
-        )

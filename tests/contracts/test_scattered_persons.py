@@ -1,12 +1,8 @@
-"""Persons whose rows are scattered over batches: the sums of memory, and nothing of row counts.
-
-Then the faults that this has to see: each is put in, and seen.
-"""
+"""Persons whose rows are scattered over batches: the sums of memory, and nothing of row counts."""
 
 import json
 import os
 import tempfile
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,9 +14,8 @@ from support.person_attack import EXAMPLES, UNITS, calibrated, lattice, neighbou
 from support.person_tables import on_disk, scattered, shuffled, written
 from support.told import Told
 from tailguard.data.rows import keys as keys_module
-from tailguard.data.rows import person_file
 from tailguard.data.rows.keys import Persons
-from tailguard.data.rows.persons import PersonRows, UsedRows, shares_of
+from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.record_file import RecordFile
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.unit import Unit
@@ -196,100 +191,16 @@ def full(file, text, place):
     raise OSError(28, "No space left on device")
 
 
-# Faults -----------------------------------------------------------------------------------------
-
-
-def largest(word, unit):
-    names = [name for name in EXAMPLES if name.startswith(word)]
-    assert names
-    moved, n_other = zip(*(attack(EXAMPLES[n], unit, 8, 1) for n in names), strict=True)
-    return max(moved), max(n_other)
-
-
-@pytest.mark.long
-def test_a_cap_that_is_forgotten_on_files_is_seen(monkeypatch):
-    unit, read = Unit(person="key", max_rows=3), person_file.used_rows
-    assert largest("level-gradients", unit) <= (1.0, 0)
-    n_rows = {}
-
-    def uncapped(rows, keys, hashed, **told):
-        n_rows["last"] = keys.n_rows
-        return read(rows, replace(keys, unit=Unit(person="key", max_rows=2**20)), hashed, **told)
-
-    def counted(rows, counts, unit):
-        counts, share = n_rows["last"], shares_of(counts)
-        return UsedRows(rows, counts, share, share)
-
-    monkeypatch.setattr(person_file, "used_rows", uncapped)
-    init = person_file.FiledPersons.__init__
-
-    def begun(rows, *told):
-        of = UsedRows.of
-        init(rows, *told)
-        fill = rows._fill
-
-        def filled():
-            UsedRows.of = counted
-            try:
-                return fill()
-            finally:
-                UsedRows.of = of
-
-        rows._fill = filled
-
-    monkeypatch.setattr(person_file.FiledPersons, "__init__", begun)
-    worst, n_other = largest("level-gradients", unit)
-    assert worst > 1.5
-    assert n_other > 0
-
-
-def test_chunks_of_rows_in_files_are_seen(monkeypatch):
-    """One more void row would move all later chunks, and each of these rounds anew."""
+def test_a_void_row_more_moves_no_chunk_of_a_file():
+    """It would move all later rows, each of which is rounded by itself."""
     example = next(e for name, e in EXAMPLES.items() if name.startswith("second-moments"))
-    unit = Unit(person="key", max_rows=5)
-    rng = np.random.default_rng(0)
+    unit, rng = Unit(person="key", max_rows=5), np.random.default_rng(0)
     rows = rng.standard_normal((5_000, example.width))
     keys = [str(key) for key in np.repeat(np.arange(1_000), 5)]
-    calibration = calibrated(example, unit)
-
-    def moved():
-        answers = []
-        for n_void in (1, 2):
-            data = np.concatenate([np.full((n_void, example.width), np.nan), rows])
-            told = filed(example, data, ["0"] * n_void + keys, unit, cut=1_000)
-            answers.append(lattice(example, told, calibration, None))
-        return np.abs(answers[0] - answers[1]).max()
-
     keys[:5] = ["1"] * 5  # the void rows are all that the first person has
-    assert moved() == 0
-    block = UsedRows.block
-    monkeypatch.setattr(
-        UsedRows, "block", lambda *told, **more: replace(block(*told, **more), first=0)
-    )
-    assert moved() > 0
-
-
-def test_a_missing_key_that_is_a_person_of_a_file_is_seen(monkeypatch, tmp_path):
-    frame = list(tables())[2]
-    path = written(frame, tmp_path / "visits.parquet")
-    options = {"guarantee": tg.GDP(2.0), "max_rows": 5, "person": "key", "random_state": 0}
-    key_in = keys_module._key_in
-
-    def somebody(cell):
-        return "nobody" if key_in(cell) is None else key_in(cell)
-
-    monkeypatch.setattr(keys_module, "_key_in", somebody)
-    fitted = tg.LinearRegression(**options).fit(path, target="cost")
-    assert fitted.certificate_.n_rows == 302  # of 301
-
-
-def test_an_order_that_depends_on_the_partitions_is_seen(monkeypatch):
-    paired = next(name for name in EXAMPLES if EXAMPLES[name].query.random_order)
-    unit = Unit(person="key", max_rows=3)
-    assert attack(EXAMPLES[paired], unit, 4, 1)[1] == 0
-
-    def by_place(hashed, of_keys, block, **told):
-        return np.arange(block.n_rows, dtype=np.uint64)
-
-    monkeypatch.setattr(person_file, "row_values", by_place)
-    assert attack(EXAMPLES[paired], unit, 4, 1)[1] > 0
+    answers = []
+    for n_void in (1, 2):
+        data = np.concatenate([np.full((n_void, example.width), np.nan), rows])
+        told = filed(example, data, ["0"] * n_void + keys, unit, cut=1_000)
+        answers.append(lattice(example, told, calibrated(example, unit), None))
+    np.testing.assert_array_equal(*answers)

@@ -216,18 +216,6 @@ def test_a_block_that_does_not_fit_the_rows_is_refused(block):
         kernel.sum_block(RecordBlock(np.zeros((length, 1)), first=first))
 
 
-def test_absent_offsets_are_zeros():
-    rng = np.random.default_rng(3)
-    kernel = make_kernel(rng, "poisson", 3, "clamped", n_rows=1_100, offset=0.7)
-    block = make_block(rng, 1_100, 3, extreme=False, offset=False)
-    exposed = replace(block, offset=np.zeros(block.n_rows))
-    sums = [kernel.sum_block(each) for each in (block, exposed)]
-    np.testing.assert_array_equal(*sums)
-    assert (
-        replace(kernel, units=replace(kernel.units, offset_center=0.0)).sum_block(block) != sums[0]
-    ).any()
-
-
 def test_gradients_of_a_person_are_added_by_her_shares():
     rows = np.array([[1.0, 2.0], [4.0, 8.0], [5.0, np.inf], [3.0, 1.0]])
     block = RecordBlock(

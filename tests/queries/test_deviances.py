@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from queries.test_by_cell import answered
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
@@ -14,12 +15,6 @@ from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
 
 CELLS = np.array([[0.0, 2.0], [3.0, 2.0], [np.nan, 2.0], [1.0, np.inf], [1e300, -1e300]])
-
-
-def answered(query, cells, state):
-    calibration = query.calibrate(*cells.shape, 1.0)
-    lattice = query.answer(make_rows(cells, None), query.read_state(state), calibration)
-    return query.finish(lattice * calibration.grid, len(cells))
 
 
 def test_sums_are_those_of_deviances_in_parts_of_the_limit():
