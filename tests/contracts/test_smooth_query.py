@@ -155,15 +155,3 @@ def test_a_block_can_be_asked_and_costs_its_records_only(name):
     assert [release.event() for release in gate.books.releases] == [
         Parallel("halves", block, event) for block in (0, 1)
     ]
-
-
-def test_a_release_on_one_block_costs_that_block_only():
-    example = next(iter(EXAMPLES.values()))
-    public = example.calibration()
-    release = Release(
-        *("r", "Q", public.mechanism, public.norm, None, None),
-        block_map="halves",
-        block=1,
-        parameters=public.parameters(),
-    )
-    assert release.event() == Parallel("halves", 1, public.event)

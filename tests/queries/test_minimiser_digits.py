@@ -135,34 +135,3 @@ def test_random_hard_cases_stay_within_half_of_the_tolerance():
         )
         worst = max(worst, far)
     assert 0.01 < worst <= 0.5  # searches do end as soon as their half is reached
-
-
-@pytest.mark.parametrize("strength", [1e-2, 1e-9])
-def test_capped_descent_stays_within_its_tolerance_of_exact_steps(strength):
-    rng = np.random.default_rng(3)
-    X, y = rng.uniform(-1.0, 1.0, (6, 1)), 10.0 ** rng.uniform(-6, 6, 6)
-    query = ClippedMinimiser(
-        HUBER,
-        Units.raw(1, intercept=False),
-        strength=strength,
-        clip_norm=1.0,
-        row_limit=1.0,
-        most_steps=50,
-    )
-    accuracy, calibration = query.accuracy(6), query.calibrate(6, 1, 0.7)
-    assert not accuracy.certified
-    found = query.answer(make_rows(X, y, loss=HUBER), np.zeros(1), calibration)
-    with localcontext(DIGITS):
-        point = Decimal(0)
-        records = [
-            (Decimal(x), Decimal(z)) for x, z in zip(X[:, 0].tolist(), y.tolist(), strict=True)
-        ]
-        for _ in range(accuracy.n_steps):
-            slope = Decimal(strength) * point
-            for x, target in records:
-                bound = 1 / abs(x)
-                part = slope_of(HUBER, point * x, target)
-                slope += x * max(-bound, min(bound, part)) / 6
-            point -= Decimal(query.step) * slope
-        off = abs(int(found[0]) * Decimal(float(calibration.grid)) - point)
-    assert off <= accuracy.tolerance / 2.0 + calibration.grid
