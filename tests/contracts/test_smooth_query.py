@@ -58,7 +58,7 @@ def test_ten_thousand_replaced_records_never_do(name):
 
 
 @every_example
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     old=st.lists(st.floats(), min_size=4, max_size=4),
     new=st.lists(st.floats(), min_size=4, max_size=4),

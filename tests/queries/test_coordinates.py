@@ -140,16 +140,15 @@ def test_equal_numbers_give_equal_bits_however_stored(bound):
 
 
 @every_bound
-@pytest.mark.parametrize("n_groups", [1, 4, 22, 2000])
+@pytest.mark.parametrize("n_groups", [1, 4, 22, 1000])
 def test_no_bit_depends_on_how_records_are_cut_into_blocks(bound, n_groups):
     rng = np.random.default_rng(7)
-    n_rows = 2 * 1024 + 77
+    n_rows = 1024 + 77
     kernel = make_kernel(rng, "pseudo_huber", 4, bound, n_rows=n_rows, n_groups=n_groups)
     block = make_block(rng, n_rows, 4, extreme=True)
     whole = kernel.sum_block(block)
-    for cut in (1024, 2048):
-        parts = block.rows(0, cut), block.rows(cut, n_rows)
-        np.testing.assert_array_equal(whole, sum(kernel.sum_block(part) for part in parts))
+    parts = block.rows(0, 1024), block.rows(1024, n_rows)
+    np.testing.assert_array_equal(whole, sum(kernel.sum_block(part) for part in parts))
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 3, 7, 29, 30])

@@ -49,7 +49,7 @@ def test_blocks_that_are_only_unlikely_are_drawn_fifty_times(monkeypatch):
 
 @pytest.mark.parametrize(("n_rows", "n_blocks"), [(16, 4), (400, 16), (900, 16), (3_000, 25)])
 def test_no_more_draws_succeed_than_the_bound_says(n_rows, n_blocks):
-    source, n_draws = SimulationSource(5), 400
+    source, n_draws = SimulationSource(5), 200
     found = sum(module._draw(source, n_rows, n_blocks) is not None for _ in range(n_draws))
     bound = module._likely(n_rows, n_blocks)
     assert found / n_draws <= bound + 4.0 * math.sqrt(bound * (1.0 - bound) / n_draws) + 1e-3
