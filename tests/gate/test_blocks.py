@@ -52,20 +52,13 @@ def every_answer(data, amplified):
 
 
 @pytest.mark.parametrize("amplified", [False, True])
-@pytest.mark.parametrize("slot", [0, 50, N_ROWS - 1])
-def test_a_replaced_record_changes_the_answer_of_at_most_one_block(amplified, slot):
-    changed = X.copy()
-    changed[slot] = 1e6
-    moved = (every_answer(X, amplified) != every_answer(changed, amplified)).any(axis=1)
-    assert moved.sum() == 1 or (amplified and moved.sum() == 0)
-
-
-def test_every_record_changes_exactly_one_block():
-    before = every_answer(X, amplified=False)
-    for slot in range(0, N_ROWS, 4):
+def test_a_replaced_record_changes_the_answer_of_one_block(amplified):
+    before = every_answer(X, amplified)
+    for slot in range(0, N_ROWS, 6):
         changed = X.copy()
         changed[slot] = [1e6, -1e6]
-        assert (every_answer(changed, amplified=False) != before).any(axis=1).sum() == 1
+        moved = (every_answer(changed, amplified) != before).any(axis=1)
+        assert moved.sum() == 1 or (amplified and moved.sum() == 0)  # blocks leave records over
 
 
 def test_blocks_add_up_to_the_whole():
@@ -218,22 +211,6 @@ def test_private_partitions_are_fresh():
         gate.partition("m", 2)
         places.append(gate._partitions._cuts["m"].order.tolist())
     assert places[0] != places[1]
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"n_blocks": 0},
-        {"n_blocks": N_ROWS + 1},
-        {},
-        {"n_blocks": 2, "sizes": (1, 1)},
-        {"sizes": (100, 4)},
-        {"sizes": (3, 4), "equal_sizes": True},
-    ],
-)
-def test_partitions_that_cannot_be(facts):
-    with pytest.raises(InputError):
-        gate_over().partition("m", **facts)
 
 
 def test_a_name_is_used_once_and_blocks_stay_with_their_gate():

@@ -1,6 +1,7 @@
 """What goes wrong while records are read is an error of ours that says nothing of a record."""
 
 import traceback
+from itertools import product
 
 import numpy as np
 import pytest
@@ -75,12 +76,13 @@ def everything_about(error):
     return f"{error!r} {error.args} {''.join(traceback.format_exception(error))}"
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
-@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
-def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(fit, fault, faulty):
+@pytest.mark.parametrize(
+    ("name", "fault"), [*product(FITS, FAULTS[:1]), *product(["mean"], FAULTS[1:])]
+)
+def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(name, fault, faulty):
     faulty(fault)
     with pytest.raises(tg.ReleaseError, match="it failed while records were read") as caught:
-        fit()
+        FITS[name]()
     assert SECRET not in everything_about(caught.value)
 
 
@@ -90,7 +92,7 @@ def test_whoever_stops_a_fit_by_hand_stops_it(faulty):
         FITS["mean"]()
 
 
-@pytest.mark.parametrize("from_read", [1, 3, 6, 9])
+@pytest.mark.parametrize("from_read", [1, 9])
 @pytest.mark.parametrize("name", ["linear", "logistic"])
 def test_so_does_a_fault_at_any_later_release(name, from_read, faulty):
     reads = faulty(ArithmeticError(SECRET), from_read=from_read)
@@ -126,15 +128,16 @@ def test_a_question_that_cannot_be_built_is_told_as_it_is():
         gate.ask(LevelGradients(view, 1.0, (2.0, 1.0), (1.0, 1.0)), np.zeros(2), once(0.5))
 
 
-@pytest.mark.parametrize("told", ["abc", "0", "-1", "1.5", ""])
-@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
-def test_a_wrong_setting_is_refused_before_anything_is_spent(fit, told, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "told"), [*product(FITS, ["abc"]), *product(["mean"], ["0", "-1", "1.5", ""])]
+)
+def test_a_wrong_setting_is_refused_before_anything_is_spent(name, told, monkeypatch):
     monkeypatch.setenv("TAILGUARD_NUM_THREADS", told)
     with pytest.raises(tg.InputError, match="TAILGUARD_NUM_THREADS must be a whole number"):
-        fit()
+        FITS[name]()
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+@pytest.mark.parametrize("fault", [FAULTS[0], FAULTS[-1]], ids=lambda fault: type(fault).__name__)
 @pytest.mark.parametrize("kind", ["block", "each", "sample"])
 def test_so_does_a_fault_while_a_block_or_a_sample_is_copied(kind, fault, monkeypatch):
     """The copy is a read like any other, and comes after the release was booked."""

@@ -1,7 +1,6 @@
 """Questions to fresh samples: secret, of fixed size, booked with what their price follows from."""
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -60,9 +59,10 @@ def test_noise_and_division_follow_the_size_of_the_sample():
 def test_the_books_say_how_many_were_drawn_and_not_which():
     gate = gate_over()
     for _ in range(3):
-        gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS))
+        gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS, "rounds"))
     (release,) = gate.books.releases
     assert (release.mechanism, release.times, release.block_map) == ("sampled-gaussian", 3, None)
+    assert release.stage == "rounds"
     assert release.parameters["sample_rows"] == DRAWN
     assert release.parameters["of_rows"] == N_ROWS
     assert all(isinstance(value, int | float | str) for value in release.parameters.values())
@@ -72,12 +72,6 @@ def test_the_books_say_how_many_were_drawn_and_not_which():
     page = " ".join(str(gate.certificate()).split())
     assert "20 of 100 records, drawn afresh" in page
     assert "Balle, Barthe and Gaboardi 2018" in page
-
-
-def test_the_books_say_what_a_sample_was_for():
-    gate = gate_over()
-    gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS, "rounds"))
-    assert [release.stage for release in gate.books.releases] == ["rounds"]
 
 
 def test_every_question_draws_a_sample_of_its_own():
@@ -102,11 +96,6 @@ def test_what_was_not_reserved_is_refused_before_anything_is_drawn(mu, n_rows):
     with pytest.raises(BudgetError, match="reserved budget"):
         gate.ask(MEAN, ZERO, once(0.5))
     assert gate.books.releases == booked
-
-
-def test_a_plan_of_samples_beyond_the_promise_is_not_reserved():
-    with pytest.raises(BudgetError, match="the plan must cost at most"):
-        gate_over(mu=3.0, times=100)
 
 
 @pytest.mark.parametrize("n_rows", [0, N_ROWS + 1, -3, np.nan])
@@ -163,14 +152,6 @@ def test_hostile_records_are_drawn_like_all_others():
     assert np.isfinite(gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS))).all()
 
 
-def test_two_gates_add_up_in_one_ledger():
-    ledger = tg.privacy.MemoryBooks()
-    for _ in range(2):
-        gate = gate_over(source=CryptographicSource(), times=1, ledger=ledger)
-        gate.ask(MEAN, ZERO, of_sample(0.5, DRAWN, N_ROWS))
-    assert sum(release.times for release in ledger.releases) == 2
-
-
 def recomputed_epsilon(release, times, delta):
     """Epsilon from a release's numbers by dp-accounting and the textbook formula.
 
@@ -205,7 +186,6 @@ def test_certificates_can_be_recomputed_from_their_releases(mu, n_rows, times):
     assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-3)
     assert certificate.total.epsilon == pytest.approx(theirs, rel=1e-3)
     assert Certificate.from_dict(read).spent == certificate.spent
-    assert math.isfinite(theirs)
 
 
 def test_no_sample_is_drawn_of_a_block():

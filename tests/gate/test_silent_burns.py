@@ -89,6 +89,5 @@ def test_the_same_tables_are_fitted_where_they_are_declared(number, tmp_path):
     columns, blamed, schema = spoiled("words", n_rows, n_features, seed=number)
     declared = schema.to_dict() | {"categorical": {blamed: ["gas", "diesel"]}}
     model = tg.LogisticRegression(schema=tg.Schema.from_dict(declared), guarantee=tg.GDP(mu))
-    for kind in SOURCES:
-        fitted = model.__sklearn_clone__().fit(source_of(kind, columns, tmp_path))
-        assert fitted.notes_[0].startswith("the result rests on about ")
+    fitted = model.fit(source_of(SOURCES[number % len(SOURCES)], columns, tmp_path))
+    assert fitted.notes_[0].startswith("the result rests on about ")

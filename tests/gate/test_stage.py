@@ -18,6 +18,7 @@ from tailguard.privacy.events import (
     ZeroConcentrated,
 )
 
+PROBLEM = Problem(tg.losses.Squared(), 1_000, 3)
 SHARES = {
     "gaussian": (Gaussian(0.5), 0.5),
     "laplace": (Laplace(0.5), 0.5),
@@ -35,18 +36,18 @@ def test_it_asks_for_what_it_books_and_tells(kind):
     assert stage.mu == pytest.approx(mu, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "concentrated", "approximate"])
-def test_another_amount_beside_its_share_is_refused(kind):
-    stage = Stage.of(SHARES[kind][0], "mean", "", 3, 2)
+@pytest.mark.parametrize("share", [share for share, _ in SHARES.values()], ids=SHARES)
+def test_a_plan_refuses_a_stage_whose_mu_is_not_that_of_its_share(share):
+    stage = replace(Stage.of(share, "mean", "", 3, 2), share=share, mu=0.05)
     with pytest.raises(InputError, match=r"mu must be that of .*; got 0\.05\."):
-        replace(stage, mu=0.05)
+        Plan("any", PROBLEM, tg.GDP(1.0), (stage,))
 
 
 @pytest.mark.parametrize("how", [{"sampled": 0.1}, {"shuffled": True, "n_blocks": 4}])
 def test_samples_and_shuffles_are_of_gaussian_noise(how):
     assert Stage.of(Gaussian(0.5), "mean", "", 3, 2, **how).share is None
     with pytest.raises(InputError, match="share must be None in samples or a shuffle"):
-        Stage.of(Laplace(0.5), "mean", "", 3, 2, **how)
+        Plan("any", PROBLEM, tg.GDP(1.0), (Stage.of(Laplace(0.5), "mean", "", 3, 2, **how),))
 
 
 def test_costs_that_no_noise_has_are_refused():
@@ -56,19 +57,17 @@ def test_costs_that_no_noise_has_are_refused():
 
 @pytest.mark.parametrize(("mu", "told"), [(1e9, "smaller"), (1e-300, "larger")])
 def test_a_share_that_no_lattice_carries_is_refused_with_the_plan(mu, told):
-    problem = Problem(tg.losses.Squared(), 1_000, 3)
     with pytest.raises(InputError, match=f"epsilon must be {told}: stage 'mean' would release"):
-        Plan("any", problem, tg.GDP(1.0), (Stage("mean", "", mu, 1, 1),))
+        Plan("any", PROBLEM, tg.GDP(1.0), (Stage("mean", "", mu, 1, 1),))
 
 
 def test_a_plan_says_what_its_costs_add_up_to():
-    problem = Problem(tg.losses.Squared(), 1_000, 3)
     concentrated = Stage.of(ZeroConcentrated(0.125), "mean", "", 1, 2, kept=Gaussian(0.5))
-    plan = Plan("any", problem, tg.ZCDP(1.0), (concentrated, Stage("more", "", 0.5, 1, 1)))
+    plan = Plan("any", PROBLEM, tg.ZCDP(1.0), (concentrated, Stage("more", "", 0.5, 1, 1)))
     assert "total rho = 0.25" in plan.explain()
     assert concentrated.price == ZeroConcentrated(0.125)  # mu**2 / 2
-    assert Plan("any", problem, tg.GDP(1.0), ()).admits_check
-    assert not Plan("any", problem, tg.GDP(1.0), (), printed=True).admits_check
+    assert Plan("any", PROBLEM, tg.GDP(1.0), ()).admits_check
+    assert not Plan("any", PROBLEM, tg.GDP(1.0), (), printed=True).admits_check
 
 
 @pytest.mark.parametrize(
@@ -91,9 +90,3 @@ def test_gaussian_promises_buy_no_concentrated_noise():
     assert concentrated_budget(tg.ApproxDP(1.0, 1e-5)) == pytest.approx(0.030557, abs=1e-6)
     with pytest.raises(InputError, match="guarantee must be ApproxDP or ZCDP for noise"):
         concentrated_budget(tg.GDP(1.0))
-
-
-def test_a_share_that_is_stated_as_an_event_is_its_own_mu():
-    assert Stage("mean", "", 0.5, 1, 1, share=Gaussian(0.5)).event == Repeated(Gaussian(0.5), 1)
-    with pytest.raises(InputError, match="mu must be that of"):
-        Stage("mean", "", 0.4, 1, 1, share=Gaussian(0.5))

@@ -6,11 +6,7 @@ from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.events import (
-    Composed,
-    Gaussian,
-    Repeated,
-)
+from tailguard.privacy.events import Composed, Gaussian, Repeated
 from tailguard.privacy.guarantees import ApproxDP
 
 PROMISE = ApproxDP(5.0, 1e-6)
@@ -29,8 +25,8 @@ def certify(planned, releases, guarantee=PROMISE, **facts):
     books.reserve(planned)
     for release in releases:
         books.record(release)
-    facts = {"n_rows": 1000, "private": True, **facts}
-    return Certificate.of(guarantee=guarantee, books=books, **facts)
+    facts = {"n_rows": 1000, "planned": books.reserved, "releases": books.releases, **facts}
+    return Certificate(guarantee, **facts)
 
 
 def example():

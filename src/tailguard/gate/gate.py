@@ -39,6 +39,7 @@ from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.certificate import Certificate
+from tailguard.privacy.certificate.certificate import Mode
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
@@ -365,16 +366,20 @@ class Gate:
         self, *, assumptions: tuple[str, ...] = (), unused_stages: tuple[str, ...] = ()
     ) -> Certificate:
         """State what was promised, reserved, released and assumed."""
-        return Certificate.of(
-            guarantee=self._guarantee,
-            books=self._books.own,
-            n_rows=self.n_records,
-            unit=self.unit,
+        books = self._books.own
+        mode: Mode = "private" if self._source.private else "simulation: NOT PRIVATE"
+        if books.unprotected:
+            mode = "reproduction: NOT PRIVATE"
+        return Certificate(
+            self._guarantee,
+            self.n_records,
+            planned=books.reserved,
+            releases=books.releases,
             assumptions_for_accuracy=assumptions,
             unused_stages=unused_stages,
-            private=self._source.private,
-            unprotected=self._books.own.unprotected,
+            mode=mode,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
             charged=self._books.charged,
+            unit=self.unit,
         )

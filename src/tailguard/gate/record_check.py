@@ -88,9 +88,8 @@ REMEDIES: Remedies = {
 
 UNNAMED: Remedies = {
     ("feature", False): "write 2,5 as 2.5, turn it into numbers, or drop it",
-    ("feature", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
 }
-"""The same for columns without names."""
+"""The same for columns without names, where it differs."""
 
 WHAT: Mapping[Role, tuple[str, str]] = {
     "feature": ("Column", "are no numbers"),
@@ -348,17 +347,23 @@ class RecordRule:
         coordinates = 1 + KINDS * (problem.n_features + 2)
         usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
-        sizes, query = (problem.n_rows, problem.n_features), CellKinds(len(columns))
+        sizes = problem.n_rows, problem.n_features
         # The share that the lattice really spends, so that the run spends what it planned.
         count_mu = UsableRecords().calibrate(*sizes, mu * math.sqrt(COUNT_SHARE)).share
-        kinds_mu = query.calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
-        purposes = "how many records can be used", "which columns cannot be used"
-        count = Stage("usable records", purposes[0], count_mu, 1, 1)
-        kinds = Stage("kinds of cells", purposes[1], kinds_mu, 1, KINDS * len(columns))
+        kinds_mu = CellKinds(len(columns)).calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
+        size = KINDS * len(columns)
         first = math.hypot(count_mu, kinds_mu * apart)
-        rest = _without(usable, math.sqrt(mu**2 - first**2), over)
-        facts = guarantee, rest, tuple(columns), self.on_unusable, count, kinds
-        return RecordCheck(*facts, apart, coordinates, self.any_cell)
+        return RecordCheck(
+            guarantee=guarantee,
+            rest=_without(usable, math.sqrt(mu**2 - first**2), over),
+            columns=tuple(columns),
+            on_unusable=self.on_unusable,
+            count=Stage("usable records", "how many records can be used", count_mu, 1, 1),
+            kinds=Stage("kinds of cells", "which columns cannot be used", kinds_mu, 1, size),
+            reserves_kinds=apart,
+            coordinates=coordinates,
+            any_cell=self.any_cell,
+        )
 
     def left_out(self, guarantee: Guarantee, problem: Problem) -> str:
         """Return the note that usable records are not counted, and why."""

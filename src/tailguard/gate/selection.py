@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from pkgutil import iter_modules
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -177,7 +177,8 @@ class SelectionGate(Gate):
             event = Composed((plan.event, score.stage.event))
             gate.reserve(event, coordinates=plan.coordinates + 1)
             solution = solver.run(plan, gate)
-            value = _scored(gate, score, solution)
+            query, state = score.question(solution)
+            (value,) = gate.ask(query, state, score.stage)
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -186,11 +187,5 @@ class SelectionGate(Gate):
             return None
         charged = COORDINATE_DISTANCE.times(plan.coordinates + 1)
         within = gate.certificate().sampler_distance.within(charged)
-        return BestTry(place, solution, value) if within and math.isfinite(value) else None
-
-
-def _scored(gate: Any, score: Score, solution: Solution) -> float:
-    """Ask a try's gate for its score."""
-    query, state = score.question(solution)
-    (value,) = gate.ask(query, state, score.stage)
-    return float(value)
+        known = within and math.isfinite(value)
+        return BestTry(place, solution, float(value)) if known else None

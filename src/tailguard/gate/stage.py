@@ -112,15 +112,6 @@ class Stage:
         return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
 
     # Derived values are cached, since a plan reads those of each stage again and again.
-    def __post_init__(self) -> None:
-        """Refuse a mu that disagrees with the share, and samples of noise without a proof."""
-        if self.share is None:
-            return
-        if self.kept is None and self.mu != _mu_of_share(self.share):
-            raise InputError(f"mu must be that of {self.share}; got {shown(self.mu)}.")
-        if self.shuffled or self.sampled is not None:
-            raise InputError(f"share must be None in samples or a shuffle; got {self.share}.")
-
     @cached_property
     def needs_places(self) -> bool:
         """Whether it reads records by their places: in pairs, groups, blocks or samples."""
@@ -199,9 +190,14 @@ class Stage:
     def check(self, n_rows: int, guarantee: Guarantee) -> None:
         """Refuse a mu too large or too small for the lattice, before any budget is reserved.
 
-        A ``share`` was already calibrated, with the same refusals, when the plan was made.
+        A ``share`` was calibrated, with the same refusals, when the plan was made. Refused is one
+        that disagrees with the mu, or stands beside samples or a shuffle, which no proof covers.
         """
         if self.share is not None:
+            if self.kept is None and self.mu != _mu_of_share(self.share):
+                raise InputError(f"mu must be that of {self.share}; got {shown(self.mu)}.")
+            if self.shuffled or self.sampled is not None:
+                raise InputError(f"share must be None in samples or a shuffle; got {self.share}.")
             return
         largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / n_rows)
         if not self.mu <= largest:

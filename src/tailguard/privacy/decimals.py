@@ -14,10 +14,6 @@ from decimal import (
     localcontext,
 )
 
-LARGEST_EXPONENT = 999_999
-# What has no result raises.
-TRAPS = [DivisionByZero, InvalidOperation, Overflow]
-
 
 def decimals(digits: int) -> AbstractContextManager[Context]:
     """Return a context of this many decimal digits, to be entered.
@@ -29,9 +25,6 @@ def decimals(digits: int) -> AbstractContextManager[Context]:
     ...     1 / Decimal(3)
     Decimal('0.33333')
     """
-    return localcontext(
-        Context(
-            prec=digits, rounding=ROUND_HALF_EVEN, Emin=-LARGEST_EXPONENT, Emax=LARGEST_EXPONENT,
-            capitals=1, clamp=0, flags=[], traps=TRAPS,
-        )
-    )  # fmt: skip
+    raising = [DivisionByZero, InvalidOperation, Overflow]  # for what has no result
+    context = Context(digits, ROUND_HALF_EVEN, -999_999, 999_999, 1, 0, flags=[], traps=raising)
+    return localcontext(context)

@@ -7,18 +7,11 @@ also what the books compare before a release: does what was planned cover what w
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
-from tailguard.privacy.events import (
-    Composed,
-    Event,
-    Gaussian,
-    Nothing,
-    Parallel,
-    Repeated,
-    check_event,
-)
+from tailguard.checks import InputError, shown
+from tailguard.privacy.events import Composed, Event, Gaussian, Nothing, Parallel, Repeated
 from tailguard.privacy.roots import ROUNDING
 
 
@@ -147,30 +140,20 @@ class FlatEvents:
         return total
 
 
-@singledispatch
 def flatten(event: Event) -> FlatEvents:
     """Lay an event out flat; an event that is no composition is a leaf."""
-    return FlatEvents({check_event("event", event): 1})
-
-
-@flatten.register
-def _(event: Nothing) -> FlatEvents:
-    return FlatEvents()
-
-
-@flatten.register
-def _(event: Repeated) -> FlatEvents:
-    return flatten(event.event).times(event.times)
-
-
-@flatten.register
-def _(event: Composed) -> FlatEvents:
-    return FlatEvents.total(map(flatten, event.events))
-
-
-@flatten.register
-def _(event: Parallel) -> FlatEvents:
-    return FlatEvents(blocks={event.block_map: {event.block: flatten(event.event)}})
+    match event:
+        case Nothing():
+            return FlatEvents()
+        case Repeated():
+            return flatten(event.event).times(event.times)
+        case Composed():
+            return FlatEvents.total(map(flatten, event.events))
+        case Parallel():
+            return FlatEvents(blocks={event.block_map: {event.block: flatten(event.event)}})
+        case Event():
+            return FlatEvents({event: 1})
+    raise InputError(f"event must hold privacy events; got {shown(event)}.")
 
 
 def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:

@@ -255,10 +255,9 @@ def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:
             "an attacker's odds of a right guess about one record may rise by a factor of "
             f"{math.exp(min(epsilon, 700.0)):.2g}."
         )
-    if delta * n_rows < 1.0:
-        return tuple(warnings)
-    warnings.append(
-        f"delta should be far below 1 / n = {1.0 / n_rows:.3g}; got {delta:g}, at which publishing "
-        "a whole record would keep the promise."
-    )
+    if delta * n_rows >= 1.0:
+        warnings.append(
+            f"delta should be far below 1 / n = {1.0 / n_rows:.3g}; got {delta:g}, at which "
+            "publishing a whole record would keep the promise."
+        )
     return tuple(warnings)

@@ -41,6 +41,7 @@ Koskela, Redberg and Wang 2024 (profiles of private selection); Papernot and Ste
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
@@ -200,12 +201,12 @@ class SelectionAccountant(AdditiveAccountant):
     @cached_property
     def shift(self) -> float:
         """By how much epsilon is shifted."""
-        return ceiling(self.flat_events.add_up(_shift_of))
+        return _of_selections(self, density_log_ratio)
 
     @cached_property
     def log_mean(self) -> float:
         """The logarithm of the factor of delta."""
-        return ceiling(self.flat_events.add_up(_log_mean_of))
+        return _of_selections(self, lambda event: math.log(tries_of(event).mean_bound))
 
     def _epsilon(self, delta: float) -> float:
         if not delta or self.log_mean > LARGEST_LOG_MEAN:
@@ -222,16 +223,6 @@ class SelectionAccountant(AdditiveAccountant):
         if x < 0.0:
             alone = math.exp(x) * alone - math.expm1(x)
         return min(1.0, up(alone * math.exp(self.log_mean)))
-
-
-def _shift_of(leaf: Event) -> Fraction:
-    return Fraction(density_log_ratio(leaf)) if isinstance(leaf, Selected) else Fraction(0)
-
-
-def _log_mean_of(leaf: Event) -> Fraction:
-    if isinstance(leaf, Selected):
-        return Fraction(math.log(tries_of(leaf).mean_bound))
-    return Fraction(0)
 
 
 class RenyiAccountant(AdditiveAccountant):
@@ -255,14 +246,8 @@ class RenyiAccountant(AdditiveAccountant):
 
     def divergence(self, excess: float) -> float:
         """Return the divergence of the order ``1 + excess``, a number above 0."""
-
-        def beyond(leaf: Event) -> Fraction:
-            """Return the cost of a selection beyond that of one try."""
-            if isinstance(leaf, Selected):
-                return Fraction(excess_divergence(leaf, excess))
-            return Fraction(0)
-
-        return (1.0 + excess) * ceiling(self.total) + ceiling(self.flat_events.add_up(beyond))
+        beyond = _of_selections(self, lambda event: excess_divergence(event, excess))
+        return (1.0 + excess) * ceiling(self.total) + beyond
 
     def _epsilon(self, delta: float) -> float:
         # Without a selection zCDP gives the same, and is named instead.
@@ -272,6 +257,15 @@ class RenyiAccountant(AdditiveAccountant):
     def _delta(self, epsilon: float) -> float:
         hopeless = math.isinf(ceiling(self.total))
         return 1.0 if hopeless else delta_of_renyi(self.divergence, epsilon)
+
+
+def _of_selections(accountant: AdditiveAccountant, cost: Callable[[Selected], float]) -> float:
+    """Add up what selections cost, beyond the price of one try, exactly; then round up."""
+    return ceiling(
+        accountant.flat_events.add_up(
+            lambda leaf: Fraction(cost(leaf)) if isinstance(leaf, Selected) else Fraction(0)
+        )
+    )
 
 
 # Relative accuracy, lost on the safe side.

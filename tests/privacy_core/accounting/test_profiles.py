@@ -112,14 +112,12 @@ def test_the_zcdp_distribution_keeps_the_conversion(rho, delta):
     assert got == pytest.approx(epsilon_of_zcdp(rho, delta), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("mu", "step"), [(1.0, 1e-3), (0.1, 1e-4), (0.01, 1e-5), (3.0, 1e-3), (8.0, 1e-3)]
-)
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
-def test_gaussian_epsilon_from_above(mu, step, delta):
-    got = loss_distribution(profile_of(Gaussian(mu)), step).get_epsilon_for_delta(delta)
-    exact = epsilon_of(mu, delta)
-    assert exact * (1 - 1e-9) <= got <= exact * (1 + 1e-5)
+@pytest.mark.parametrize(("mu", "step"), [(1.0, 1e-3), (0.01, 1e-5), (8.0, 1e-3)])
+def test_gaussian_epsilon_from_above(mu, step):
+    losses = loss_distribution(profile_of(Gaussian(mu)), step)
+    for delta in (1e-3, 1e-6, 1e-9):
+        exact = epsilon_of(mu, delta)
+        assert exact * (1 - 1e-9) <= losses.get_epsilon_for_delta(delta) <= exact * (1 + 1e-5)
 
 
 def test_an_approximate_release_fails_or_is_randomised_response():

@@ -23,28 +23,22 @@ def test_sizes_are_as_even_as_they_can_be(n_rows, data, equal):
     assert n_rows - sum(sizes) == (n_rows % n_blocks if equal else 0)
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        (None, None),
-        (2, (5, 5)),
-        (0, None),
-        (11, None),
-        (2.5, None),
-        (None, ()),
-        (None, (6, 5)),
-        (None, (0, 5)),
-        (None, (-1, 5)),
-    ],
-)
-def test_sizes_that_cannot_be(facts):
-    with pytest.raises(InputError):
-        block_sizes(10, *facts, equal=False)
+@pytest.mark.parametrize("n_blocks", [0, 11, 2.5])
+def test_numbers_of_blocks_that_cannot_be(n_blocks):
+    with pytest.raises(InputError, match="n_blocks must be a whole number"):
+        block_sizes(10, n_blocks, None, equal=False)
 
 
-def test_equal_sizes_that_are_not():
-    with pytest.raises(InputError, match="must be equal"):
-        block_sizes(10, None, (3, 4), equal=True)
+@pytest.mark.parametrize("sizes", [(), (6, 5), (0, 5), (-1, 5), (3, 4)])
+def test_sizes_that_cannot_be(sizes):
+    with pytest.raises(InputError, match="sizes must"):
+        block_sizes(10, None, sizes, equal=True)
+
+
+def test_blocks_are_given_by_their_number_or_by_their_sizes():
+    for both in ((None, None), (2, (5, 5))):
+        with pytest.raises(InputError, match="n_blocks or sizes, one of the two"):
+            block_sizes(10, *both, equal=False)
 
 
 def test_blocks_are_a_sequence_of_frozen_facts():

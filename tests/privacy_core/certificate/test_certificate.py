@@ -130,21 +130,11 @@ def lines_of(page):
 def test_the_page_says_what_each_release_was_for():
     named, again, plain = gaussian(0.1, stage="place"), gaussian(0.1, stage="slopes"), gaussian(0.1)
     certificate = certify(Gaussian(0.5), [named, named, again, plain])
-    assert [(r.stage, r.times) for r in certificate.releases] == [
-        ("place", 2),
-        ("slopes", 1),
-        ("", 1),
-    ]
-    assert [release["stage"] for release in certificate.to_dict()["releases"]] == [
-        "place",
-        "slopes",
-        "",
-    ]
+    stages = [(r.stage, r.times) for r in certificate.releases]
+    assert stages == [("place", 2), ("slopes", 1), ("", 1)]
     words = [line.split(maxsplit=3)[3] for line in lines_of(certificate.to_text())]
-    assert words[:2] == [
-        f"{stage}: gradient (gaussian, ClippedGradient)" for stage in ("place", "slopes")
-    ]
-    assert words[2] == "gradient (gaussian, ClippedGradient)"
+    what = "gradient (gaussian, ClippedGradient)"
+    assert words[:3] == [f"place: {what}", f"slopes: {what}", what]
     assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
 
 
@@ -175,18 +165,9 @@ def test_the_page_of_an_empty_run():
 
 
 def test_blocks_show_on_the_page():
-    planned = certify(Composed(()), []).planned
     release = gaussian(0.1, block_map="batches", block=7)
-    certificate = Certificate(PROMISE, 1000, planned=planned, releases=(release,))
+    certificate = Certificate(PROMISE, 1000, planned=Composed(()), releases=(release,))
     assert "block 7 of 'batches'" in " ".join(certificate.to_text().split())
-
-
-def test_a_simulation_is_never_private():
-    certificate = certify(Gaussian(0.1), [gaussian(0.1)], private=False)
-    assert certificate.mode == "simulation: NOT PRIVATE"
-    printed = certify(Gaussian(0.1), [], private=False, unprotected=True)
-    assert printed.mode == "reproduction: NOT PRIVATE"
-    assert "NOT PRIVATE" in certificate.to_text()
 
 
 def test_an_impossible_total_is_said_in_words():
@@ -214,7 +195,7 @@ def test_bad_facts_are_refused(facts):
 
 def test_gaussian_totals_agree_with_an_independent_recomputation():
     generator = np.random.default_rng(20250101)
-    for _ in range(200):
+    for _ in range(50):
         n_lines = generator.integers(1, 6)
         lines = list(
             zip(
@@ -255,14 +236,6 @@ def test_mixture_totals_agree_with_an_independent_recomputation():
         theirs = losses.get_epsilon_for_delta(1e-6)
         assert certificate.spent.epsilon == pytest.approx(theirs, rel=1e-3)
         assert certificate.spent.accountant == "pld"
-
-
-@pytest.mark.parametrize("name", [KEY, "sampler_log_ratio", "ledger_entries"])
-def test_a_certificate_without_a_fact_is_refused(name):
-    data = example().to_dict()
-    del data[name]
-    with pytest.raises(InputError, match="certificate must"):
-        Certificate.from_dict(data)
 
 
 def test_a_certificate_names_where_a_ledger_was_charged():

@@ -234,10 +234,10 @@ def test_unused_budget_is_compared():
             Certificate.from_dict(data | {"unused": fewer})
 
 
-@pytest.mark.parametrize("name", ["promise", "neighbours", "total", "spent", "unused", "remarks"])
+@pytest.mark.parametrize("name", example().to_dict())
 def test_what_is_left_out_is_refused(name):
     data = json.loads(example().to_json())
-    with pytest.raises(InputError, match=f"lacks '{name}'"):
+    with pytest.raises(InputError, match=rf"lacks '{name}'|certificate must h"):
         Certificate.from_dict({key: data[key] for key in data if key != name})
 
 

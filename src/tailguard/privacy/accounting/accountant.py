@@ -42,10 +42,10 @@ class Accountant(ABC):
     def compose(self, event: Event, times: int = 1) -> Self:
         """Return an accountant with ``event`` added ``times`` times; refuse unknown leaves."""
         check_count("times", times)
-        if not self.supports(event):
-            strange = sorted(kind.__name__ for kind in flatten(event).kinds - self.known)
+        added = flatten(event)
+        if strange := sorted(kind.__name__ for kind in added.kinds - self.known):
             raise InputError(f"{type(self).__name__} does not know events of type {strange}.")
-        return type(self)(FlatEvents.total((self.flat_events, flatten(event).times(times))))
+        return type(self)(FlatEvents.total((self.flat_events, added.times(times))))
 
     @abstractmethod
     def epsilon(self, delta: float) -> float:

@@ -122,7 +122,9 @@ class PldAccountant(Accountant):
     @cached_property
     def _end(self) -> float:
         """A loss that is hardly ever exceeded, from the simple zCDP bound and from profiles."""
-        return max(self._rho + 2.0 * math.sqrt(46.0 * self._rho), _longest(self.flat_events))
+        leaves = self.flat_events.every_leaf()
+        ends = [profile_of(leaf).end for leaf in leaves if type(leaf) in KNOWN_BY_PROFILE]
+        return max([self._rho + 2.0 * math.sqrt(46.0 * self._rho), *ends])
 
     @cached_property
     def _n_steps(self) -> int:
@@ -140,8 +142,9 @@ class PldAccountant(Accountant):
 
     @cached_property
     def _losses(self) -> "PrivacyLossDistribution":
+        unmerged = [leaf for leaf in self.flat_events.every_leaf() if not isinstance(leaf, MERGED)]
         step = min(max(math.sqrt(2.0 * self._rho) / 1000.0, FINEST), COARSEST)
-        step = min(step, _smallest_loss(self.flat_events) / 100.0)
+        step = min([step, *(_largest_loss(leaf) / 100.0 for leaf in unmerged)])
         return _composed(self.flat_events, max(step, 2.0 * self._end / MOST_CELLS))
 
 
@@ -167,22 +170,10 @@ def _rho_of(leaf: Event) -> Fraction:
     return Fraction(math.log1p(2.0 * float(excess)) / 2.0)
 
 
-def _longest(flat_events: FlatEvents) -> float:
-    """Return the largest loss of a leaf known by its profile, which may be far above usual ones."""
-    leaves = (leaf for leaf in flat_events.every_leaf() if type(leaf) in KNOWN_BY_PROFILE)
-    return max((profile_of(leaf).end for leaf in leaves), default=0.0)
-
-
 def _largest_loss(leaf: Event) -> float:
     """Return the largest loss of a leaf; five standard deviations at most without a rho."""
     end = profile_of(leaf).end
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in KNOWN_BY_PROFILE else end
-
-
-def _smallest_loss(flat_events: FlatEvents) -> float:
-    """Return the smallest loss of a leaf that is not merged with others."""
-    leaves = (leaf for leaf in flat_events.every_leaf() if not isinstance(leaf, MERGED))
-    return min(map(_largest_loss, leaves), default=math.inf)
 
 
 def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":

@@ -24,7 +24,6 @@ McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved m
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Event, Parallel, Repeated, Shuffled
@@ -112,27 +111,17 @@ def covers(planned: Event, releases: Iterable[Release]) -> bool:
     return flatten(planned).covers(flatten(spent_event(releases)))
 
 
-@singledispatch
 def namespaced_event(event: Event, namespace: str) -> Event:
     """Return the event with the names of its block maps after ``namespace``."""
+    match event:
+        case Repeated():
+            return Repeated(namespaced_event(event.event, namespace), event.times)
+        case Composed():
+            return Composed(tuple(namespaced_event(each, namespace) for each in event.events))
+        case Parallel():
+            inner = namespaced_event(event.event, namespace)
+            return Parallel(f"{namespace}/{event.block_map}", event.block, inner)
     return event
-
-
-@namespaced_event.register
-def _(event: Repeated, namespace: str) -> Event:
-    return Repeated(namespaced_event(event.event, namespace), event.times)
-
-
-@namespaced_event.register
-def _(event: Composed, namespace: str) -> Event:
-    return Composed(tuple(namespaced_event(each, namespace) for each in event.events))
-
-
-@namespaced_event.register
-def _(event: Parallel, namespace: str) -> Event:
-    return Parallel(
-        f"{namespace}/{event.block_map}", event.block, namespaced_event(event.event, namespace)
-    )
 
 
 def namespaced_release(release: Release, namespace: str) -> Release:

@@ -65,7 +65,7 @@ COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
     "gaussian": ("l2", lambda r: Gaussian(r.ratio)),
     "laplace": ("l1", lambda r: Laplace(_laplace_ratio(r))),
     "sampled-gaussian": ("l2", lambda r: Sampled(r.ratio, _sample_rate(r))),
-    "selected-gaussian": ("l2", lambda r: Selected(r.ratio, _mean_tries(r), _law(r))),
+    "selected-gaussian": ("l2", lambda r: Selected(r.ratio, *_number_of_tries(r))),
     "peeled-gaussian": ("linf", lambda r: _peeling_cost(r, r.ratio)),
     "peeled-laplace": ("linf", lambda r: _peeling_cost(r, _laplace_ratio(r))),
     "arsinh-normal": ("linf", lambda r: arsinh_event(r.parameters)),
@@ -235,14 +235,10 @@ def _sample_rate(release: Release) -> float:
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
 
 
-def _mean_tries(release: Release) -> float:
-    """Return the expected number of tries."""
-    return check_positive("mean_tries", release.parameters.get("mean_tries"))
-
-
-def _law(release: Release) -> str:
-    """Return the law of the number of tries."""
-    return str(release.parameters.get("law"))
+def _number_of_tries(release: Release) -> tuple[float, str]:
+    """Return the expected number of tries and its law."""
+    mean = check_positive("mean_tries", release.parameters.get("mean_tries"))
+    return mean, str(release.parameters.get("law"))
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:

@@ -25,7 +25,6 @@ from tailguard.checks import (
 from tailguard.privacy import events
 from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
-from tailguard.privacy.books import Books
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.composed_releases import covers, spent_event
 from tailguard.privacy.books.releases import Release
@@ -140,30 +139,6 @@ class Certificate:
         check_integer("n_rows", self.n_rows, minimum=1)
         check_choice("mode", self.mode, get_args(Mode))
         require(isinstance(self.unit, Unit), f"unit must be a Unit; got {shown(self.unit)}.")
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        guarantee: Guarantee,
-        books: Books,
-        n_rows: int,
-        private: bool,
-        unprotected: bool = False,
-        **facts: Any,
-    ) -> "Certificate":
-        """Certify what the books say; ``facts`` are further attributes."""
-        mode: Mode = "private" if private else "simulation: NOT PRIVATE"
-        if unprotected:
-            mode = "reproduction: NOT PRIVATE"
-        return cls(
-            guarantee,
-            n_rows,
-            planned=books.reserved,
-            releases=tuple(books.releases),
-            mode=mode,
-            **facts,
-        )
 
     @cached_property
     def total(self) -> TotalCost:
