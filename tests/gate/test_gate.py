@@ -93,14 +93,14 @@ def test_a_reserve_above_the_guarantee_is_refused_in_one_sentence():
 
 def test_the_noise_is_the_one_that_the_books_state():
     opened = gate(guarantee=tg.GDP(100.0))
-    opened.reserve(Repeated(Gaussian(1.0), 4_000), coordinates=8_000)
-    answers = np.array([opened.ask(COUNT, AT_ZERO, once(1.0)) for _ in range(4_000)])
+    opened.reserve(Repeated(Gaussian(1.0), 2_000), coordinates=4_000)
+    answers = np.array([opened.ask(COUNT, AT_ZERO, once(1.0)) for _ in range(2_000)])
     (release,) = opened.certificate().releases
     exact = (X <= 0).sum(axis=0)
     verdict = gaussian_scale_test(answers - exact, release.noise_std, false_alarm=1e-6)
     assert verdict.accepted
     assert verdict.power >= 0.999
-    assert release.times == 4_000
+    assert release.times == 2_000
 
 
 def test_the_books_say_what_a_release_was_for():

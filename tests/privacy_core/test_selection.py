@@ -89,7 +89,7 @@ def test_the_divergence_follows_the_statement():
 
 
 def test_the_profile_derivation_is_the_tighter_one_for_negative_binomial_tries():
-    for law, (mu, mean, delta) in itertools.product(SHAPES, GRID):
+    for law, (mu, mean, delta) in itertools.product(SHAPES, GRID[::4]):
         event = Selected(mu, mean, law)
         assert profile_epsilon(event, delta) < renyi_epsilon(event, delta)
         assert smallest_epsilon(event, delta).epsilon <= profile_epsilon(event, delta)
@@ -133,7 +133,7 @@ def pair_of(law, mechanism):
 
 
 @every_law
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(mechanism=MECHANISMS)
 def test_no_mechanism_of_few_outcomes_costs_more(law, mechanism):
     event, first, second = pair_of(law, mechanism)

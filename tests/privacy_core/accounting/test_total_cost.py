@@ -130,6 +130,7 @@ def test_what_is_no_guarantee_is_refused():
         satisfies(Gaussian(1.0), 1.0)
 
 
+@settings(max_examples=30)
 @given(guarantee=GUARANTEES, times=st.integers(1, 1000))
 def test_gaussian_calibration_is_one_sided_and_sharp(guarantee, times):
     mu = calibrate(lambda mu: Repeated(Gaussian(mu), times), guarantee)
@@ -137,6 +138,7 @@ def test_gaussian_calibration_is_one_sided_and_sharp(guarantee, times):
     assert mu * math.sqrt(times) == pytest.approx(guarantee.gaussian_mu(), rel=1e-9)
 
 
+@settings(max_examples=30)
 @given(epsilon=SIZES, times=st.integers(1, 1000))
 def test_pure_calibration_is_one_sided_and_sharp(epsilon, times):
     share = calibrate(lambda share: Repeated(Laplace(share), times), PureDP(epsilon))
