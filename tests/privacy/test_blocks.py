@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 import tailguard as tg
-from privacy.mutants.fixed_partition import FixedPartition
+from privacy.mutants.faulty_gates import FixedPartition
 from support.audits import (
     POWER,
     event_audit,

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from privacy.mutants.add_remove import AddRemoveSensitivity
-from privacy.mutants.halved_noise import HalvedNoise
-from privacy.mutants.naive_soft import NaiveClosedForm, printed_closed_form
-from privacy.mutants.no_clip import ForgottenClip
-from privacy.mutants.one_sided import OneSidedLadder
-from privacy.mutants.reused_histogram import ReusedHistogram
-from privacy.mutants.uncharged import UnchargedHistograms
-from privacy.mutants.usable_records import HalvedKinds, NeighbourCount, UncountedSquares
+from privacy.mutants.faulty_gates import ReusedHistogram, UnchargedHistograms
+from privacy.mutants.faulty_queries import (
+    AddRemoveSensitivity,
+    ForgottenClip,
+    HalvedKinds,
+    NaiveClosedForm,
+    NeighbourCount,
+    OneSidedLadder,
+    UncountedSquares,
+    printed_closed_form,
+)
 from support.attack import attack
 from support.clean_tables import n_stopped
 from support.examples import query_examples
@@ -92,6 +95,13 @@ def test_the_printed_closed_form_of_the_soft_truncation_is_caught():
     naive = NaiveClosedForm(None, exact.units, exact.scale, exact.smoothing)
     assert attack(SOFT, 200, seed=1) <= 1.0
     assert attack(dataclasses.replace(SOFT, query=naive), 200, seed=1) > 1.5
+
+
+class HalvedNoise(LatticeMechanism):
+    """Draws correctly, then halves the noise."""
+
+    def release(self, lattice, calibration, source):
+        return (super().release(lattice, calibration, source) + lattice) // 2
 
 
 def noise_of(mechanism):

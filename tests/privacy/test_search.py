@@ -6,7 +6,7 @@ has the sign of its target far oftener than one try has.
 
 import pytest
 
-from privacy.mutants.one_try import CountedAsOneTry
+from privacy.mutants.faulty_gates import CountedAsOneTry
 from privacy.searches import coefficients
 from support.audits import event_audit
 from tailguard.privacy.accounting.total_cost import ACCOUNTANTS

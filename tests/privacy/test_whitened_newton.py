@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from privacy.mutants.reused_histogram import ReusedHistogram
+from privacy.mutants.faulty_gates import ReusedHistogram
 from support import transcripts
 from support.spy import spent_mu
 from support.transcripts import audit_fits, check_claim, check_noises, overhear

@@ -3,25 +3,13 @@
 import dataclasses
 from types import SimpleNamespace
 
+from privacy.mutants.faulty_queries import AddRemoveSensitivity, halved
 from tailguard.gate import Gate
-from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-
-
-def halved(stated):
-    """The sensitivity of adding or removing a record, not of replacing it."""
-    return dataclasses.replace(stated, ideal=stated.ideal / 2, computed=stated.computed / 2)
 
 
 class MinimiserOfHalfTheSensitivity(ClippedMinimiser):
     """States ``C / (m strength)``, with C for what one record adds."""
-
-    def sensitivity(self, n_rows, n_features):
-        return halved(super().sensitivity(n_rows, n_features))
-
-
-class GradientOfHalfTheSensitivity(MeanClippedGradient):
-    """States the clip norm where replacing a record moves the sum by twice that."""
 
     def sensitivity(self, n_rows, n_features):
         return halved(super().sensitivity(n_rows, n_features))
@@ -53,6 +41,6 @@ def shrunk(query, share):
 
 MUTANTS = SimpleNamespace(
     minimiser=MinimiserOfHalfTheSensitivity,
-    gradient=GradientOfHalfTheSensitivity,
+    gradient=AddRemoveSensitivity,
     gate=BatchesForgotten,
 )
