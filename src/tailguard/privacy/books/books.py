@@ -27,7 +27,6 @@ and Wang 2022, Theorem 10; Feldman and Zrnic 2021 (the same for Renyi divergence
 
 import os
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from threading import RLock
@@ -192,7 +191,7 @@ class MemoryBooks:
     @property
     def reserved(self) -> Event:
         """Everything that was reserved, as a copy, since a holder of an event may change it."""
-        return deepcopy(Composed(self._reserved))
+        return own_copy(Composed(self._reserved))
 
     @property
     def releases(self) -> tuple[Release, ...]:
