@@ -127,13 +127,7 @@ class Moment:
 
 
 def check_moment(name: str, moment: object) -> Moment:
-    """Return a moment, and refuse anything else.
-
-    Examples
-    --------
-    >>> check_moment("moment", Moment(2.0, 9.0)).scale
-    3.0
-    """
+    """Return a moment, and refuse anything else."""
     if not isinstance(moment, Moment):
         raise InputError(f"{name} must be a tg.Moment; got {shown(moment)}.")
     return moment

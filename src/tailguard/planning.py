@@ -215,12 +215,6 @@ def prediction_grid(
 
     A cell has the error, the index of its method and whether the fit is little more than a
     constant; it is None if no method fits. ``start`` has the indices of the given values.
-
-    Examples
-    --------
-    >>> grid = prediction_grid("logistic", n_features=3, delta=1e-6)
-    >>> grid["axes"]["n_features"], grid["methods"]
-    ([1, 3, 10, 30, 100], ['tg.LogisticRegression'])
     """
     check_choice("task", task, ("mean", *LOSSES))
     given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}

@@ -36,16 +36,7 @@ def with_shared(doc: str, base: str) -> str:
 
 
 class NamedArguments:
-    """Mixin of estimators whose errors suggest the parameter that an unknown one may mean.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> tg.LinearRegression(eps=1.0)
-    Traceback (most recent call last):
-    tailguard.checks.ArgumentError: LinearRegression must not be given eps: the parameter is \
-called epsilon.
-    """
+    """Mixin of estimators whose errors suggest the parameter that an unknown one may mean."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters, and any without a name."""

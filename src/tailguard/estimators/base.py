@@ -29,7 +29,7 @@ from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
-from tailguard.privacy.events import Composed, Event
+from tailguard.privacy.events import Composed
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.progress import progress_bar
 from tailguard.sets.base import ConstraintSet
@@ -117,12 +117,6 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         The promise, costs, releases and assumptions; the plan.
     schema_
         The schema with the names of its features; None without a schema.
-
-    Examples
-    --------
-    >>> from tailguard import LinearRegression
-    >>> LinearRegression(epsilon=1.0, delta=1e-6).get_params()["fit_intercept"]
-    True
     """
 
     epsilon: float | None = None
@@ -228,23 +222,23 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             A key per row that identifies its person, or the name of a column of keys, by default
             that of the estimator or the schema; needs ``max_rows``.
         """
-        named = {"target": target, "columns": columns, "formula": formula}
-        named |= {"row_id": row_id, "order": order}
-        beside = {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
-        return self._fit(X, y, **named, **beside, person=person)
-
-    def _fit(self, X: Any, y: Any, **arguments: Any) -> Self:
         solver = self._solver()
-        if isinstance(y, str) or (isinstance(X, str) and "~" in X):
-            raise InputError(
-                "y must be a column of numbers or labels: formulas and names are not read there. A "
-                "column of X is named as in fit(X, target='cost'), a formula is given as in fit(X, "
-                "formula='cost ~ age')."
-            )
         rule = RecordRule(self.check_records, self.on_unusable)
         whole = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
         guarantee = planned_guarantee(self.solver, whole, self.ledger)
-        table, labels, problem = self._task(X, y, **arguments)
+        table, labels, problem = self._task(
+            X,
+            y,
+            target=target,
+            columns=columns,
+            formula=formula,
+            row_id=row_id,
+            order=order,
+            exposure=exposure,
+            offset=offset,
+            sample_weight=sample_weight,
+            person=person,
+        )
         chosen, plan, check = rule.plan(
             lambda rest: plan_for(solver, problem, rest), guarantee, problem, table.columns
         )
@@ -259,9 +253,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         )
         self._keep_columns(X, table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
-            earlier: tuple[Event, ...] = getattr(self, "_fits", ())
             event = plan.event if check is None else Composed((check.event, plan.event))
-            self._fits = all_fits(earlier, event, guarantee)
+            self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)
         assumed = (*self._assumptions(), *table.assumed)
         with progress_bar(check_boolean("verbose", self.verbose)):
             self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
@@ -270,15 +263,17 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _task(
         self, X: Any, y: Any, **arguments: Any
     ) -> tuple[Inputs, tuple[Any, ...] | None, Problem]:
-        """Return the table, the labels of its target if it has labels, and the problem.
-
-        Only the head of a table is read. ``arguments`` are those of ``fit`` about the table.
-        """
+        """Return the table, the labels of its target if any, and the problem, without its rows."""
+        if isinstance(y, str) or (isinstance(X, str) and "~" in X):
+            raise InputError(
+                "y must be a column of numbers or labels: formulas and names are not read there. A "
+                "column of X is named as in fit(X, target='cost'), a formula is given as in fit(X, "
+                "formula='cost ~ age')."
+            )
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         schema = self._given_schema()
-        declared = None if schema is None else schema.exposure
-        declared = declared if arguments.get("offset") is None else None  # an offset replaces it
-        check_exposure(self, arguments.get("exposure"), declared)
+        declared = schema.exposure if schema and arguments["offset"] is None else None
+        check_exposure(self, arguments["exposure"], declared)  # an offset replaces what is declared
         arguments = with_declared(arguments, schema, self.weight_bound)
         if not (self.person is None or isinstance(self.person, str)):
             raise InputError(
@@ -343,9 +338,14 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             self.n_features_in_ = len(self.feature_names_in_)
 
     def _score_of(
-        self, X: Any, *, exposure: Any = None, offset: Any = None,
-        interval: str | None = None, level: float = 0.95,
-    ) -> FloatArray:  # fmt: skip
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        offset: Any = None,
+        interval: str | None = None,
+        level: float = 0.95,
+    ) -> FloatArray:
         """Return the score of each row, or its interval; by default at an offset of zero."""
         check_exposure(self, exposure)
         read = self._features_of(X)

@@ -31,16 +31,7 @@ from tailguard.solvers.newton.covariance import RARE_LEVEL
 
 
 class CoefficientTables(Reported):
-    """Mixin of estimators that have coefficients.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> model.coef_frame().round(2).coefficient.tolist()[0]
-    1.0
-    """
+    """Mixin of estimators that have coefficients."""
 
     schema_: Schema | None
     missing: Mapping[str | int, float] | None
@@ -192,14 +183,7 @@ class CoefficientTables(Reported):
 def unseen_others(
     schema: Schema | None, reasons: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return reasons and a note if no records of undeclared levels were counted.
-
-    Examples
-    --------
-    >>> schema = Schema(features=["sex"], categorical={"sex": ["f", "m"]})
-    >>> unseen_others(schema, ("", f"{NOT_ESTIMATED}: {RARE_LEVEL}", ""))[0]
-    ('', 'not estimated: no records', '')
-    """
+    """Return reasons and a note if no records of undeclared levels were counted."""
     if schema is None or not reasons:
         return reasons, ()
     names = schema.coefficient_names

@@ -35,12 +35,6 @@ class LogLinkRegression(PrivateRegression):
     total_error_
         Relative standard error of the predicted total of all records of the fit; NaN unless the
         total was calibrated, as with a Poisson loss.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> tg.GammaRegression.takes_exposure, tg.LinearRegression.takes_exposure
-    (True, False)
     """
 
     alpha: float = 0.0

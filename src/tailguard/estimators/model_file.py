@@ -33,14 +33,7 @@ NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schem
 
 
 def model_name(model: Any) -> str:
-    """Return the name of an estimator's class in the registry, as ``tailguard fit`` takes it.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model_name(tg.HuberRegression())
-    'huber'
-    """
+    """Return the name of an estimator's class in the registry, as ``tailguard fit`` takes it."""
     kind = type(model)
     place = f"{kind.__module__}:{kind.__qualname__}"
     for name, known in ESTIMATORS.items():
@@ -50,16 +43,7 @@ def model_name(model: Any) -> str:
 
 
 def model_content(model: Any) -> dict[str, Any]:
-    """Return a fitted estimator as plain data.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.arange(1000.0)[:, None]
-    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
-    >>> model_content(model)["tailguard_model"]
-    4
-    """
+    """Return a fitted estimator as plain data."""
     name, schema = model_name(model), model.schema_
     parameters = model.get_params(deep=False)
     kept = {key: _plain(value) for key, value in parameters.items() if key not in NOT_WRITTEN}
@@ -94,16 +78,7 @@ def model_content(model: Any) -> dict[str, Any]:
 
 
 def model_text(model: Any) -> str:
-    """Return the text of a fitted estimator's file, one entry a line.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.arange(1000.0)[:, None]
-    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
-    >>> model_text(model).splitlines()[1]
-    '  "tailguard_model": 4,'
-    """
+    """Return the text of a fitted estimator's file, one entry a line."""
     lines = (
         f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
         for key, value in model_content(model).items()
@@ -135,14 +110,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def read_model(path: Any, wanted: str) -> Any:
-    """Read a model file; ``wanted`` is the error message if it is not one.
-
-    Examples
-    --------
-    >>> read_model("absent.json", "MODEL must be a model file")
-    Traceback (most recent call last):
-    tailguard.checks.InputError: MODEL must be a model file; got 'absent.json'.
-    """
+    """Read a model file; ``wanted`` is the error message if it is not one."""
     wanted = f"{wanted}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
     try:
         if not Path(path).is_file():  # reading some devices never ends
@@ -155,16 +123,7 @@ def read_model(path: Any, wanted: str) -> Any:
 
 
 def model_from(content: dict[str, Any]) -> Any:
-    """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.arange(1000.0)[:, None]
-    >>> model = tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0])
-    >>> bool(model_from(model_content(model)).coef_ == model.coef_)
-    True
-    """
+    """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
     if check_version("MODEL", content[KEY], newest=VERSION) < VERSION:
         raise InputError(f"MODEL must have format version {VERSION}, the first that was released.")
     certificate = Certificate.from_dict(content["certificate"])

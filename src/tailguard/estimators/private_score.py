@@ -22,20 +22,7 @@ OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of i
 
 
 class PrivatelyScored:
-    """Mixin of estimators that can be scored privately.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> data = tg.datasets.heavy_tailed_logistic(n_rows=20_000, n_features=2, seed=0)
-    >>> model = tg.LogisticRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> model = model.fit(data.features, data.target)
-    >>> found = model.private_score(
-    ...     data.features, data.target, guarantee=tg.GDP(1.0), random_state=1
-    ... )
-    >>> bool(0.5 < found.auc.low < found.auc.high)
-    True
-    """
+    """Mixin of estimators that can be scored privately."""
 
     def private_score(
         self,

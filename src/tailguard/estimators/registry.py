@@ -20,11 +20,5 @@ ESTIMATORS = {
 
 
 def estimator_called(name: str) -> Any:
-    """Return the class of the estimator of that name.
-
-    Examples
-    --------
-    >>> estimator_called("quantile")(level=0.9).level
-    0.9
-    """
+    """Return the class of the estimator of that name."""
     return class_called(name, ESTIMATORS)

@@ -22,20 +22,17 @@ from tailguard.solvers.newton.solver import WhitenedNewton
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRegression(RegressorMixin, PrivateLinearModel):
-    """Base of the estimators that predict the mean target at a linear score.
-
-    Examples
-    --------
-    >>> from tailguard import HuberRegression
-    >>> X = np.tile([[0.0], [1.0]], (2000, 1))
-    >>> HuberRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).predict(X[:2]).shape
-    (2,)
-    """
+    """Base of the estimators that predict the mean target at a linear score."""
 
     def predict(
-        self, X: Any, *, exposure: Any = None, offset: Any = None,
-        interval: str | None = None, level: float = 0.95,
-    ) -> FloatArray:  # fmt: skip
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        offset: Any = None,
+        interval: str | None = None,
+        level: float = 0.95,
+    ) -> FloatArray:
         """Predict from the released coefficients; a row with a missing value predicts NaN.
 
         ``exposure`` and ``offset`` are one number per row, or the name of a column of X. With them

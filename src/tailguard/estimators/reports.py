@@ -8,6 +8,7 @@ import numpy as np
 
 from tailguard.estimators.summary import (
     CORRECTED,
+    LEVEL,
     coefficient_rows,
     missing_cells,
     note_line,
@@ -17,21 +18,9 @@ from tailguard.estimators.wald import baseline_notes, intervals
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, ReportedEstimate, Stated
 
-LEVEL = 0.95  # of the intervals, as summary() has them
-
 
 def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Report:
-    """Return the report of a fitted model, with what was stated of the data and further notes.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> report = model_report(model, Stated(dataset="simulated"))
-    >>> [estimate.name for estimate in report.estimates], report.stated.dataset
-    (['x0', 'x1', '(intercept)'], 'simulated')
-    """
+    """Return the report of a fitted model, with what was stated of the data and further notes."""
     centred = (CORRECTED,) if model.interval_center_ is not None else ()
     facts = _declared_columns(model)
     of_target = f" of {facts['target']}" if "target" in facts else ""
@@ -54,16 +43,7 @@ def mean_report(
     stated: Stated,
     notes: tuple[str, ...] = (),
 ) -> Report:
-    """Return the report of private means, from name, value and predicted noise of each.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> result = tg.mean(np.arange(1000.0), epsilon=1.0, delta=1e-6, random_state=0)
-    >>> report = mean_report(result.method, result.rows(), result.certificate, Stated())
-    >>> report.subject, report.estimates[0].name
-    ('private mean (clipped)', 'x0')
-    """
+    """Return the report of private means, from name, value and predicted noise of each."""
     estimates = (ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows)
     return Report(
         subject=f"private mean ({method})",

@@ -52,14 +52,7 @@ SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which no
 
 
 class SummaryText(str):
-    """A summary as text, which a notebook shows as it prints.
-
-    Examples
-    --------
-    >>> SummaryText("two" + chr(10) + "lines")
-    two
-    lines
-    """
+    """A summary as text, which a notebook shows as it prints."""
 
     __slots__ = ()
 
@@ -81,14 +74,6 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     """Return name, value and predicted noise of each coefficient, the intercept last.
 
     The value is what intervals lie about, and NaN where a coefficient was not estimated.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
-    >>> [name for name, _, _ in coefficient_rows(model)]
-    ['x0', '(intercept)']
     """
     values, noise = list(centers(model)), list(np.ravel(model.coef_noise_std_))
     if model.fit_intercept:
@@ -106,23 +91,16 @@ def coefficient_cells(
     """Return a row of cells for each coefficient, the intercept last.
 
     A coefficient without an interval shows neither errors nor noise, and marks the reason.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=1).fit(X, X[:, 0])
-    >>> coefficient_cells(model, digits=4)[0].cells["P>|z|"]
-    '<0.001'
     """
-    marks, numbers = reason_marks(model), coefficient_rows(model)
+    marked, numbers = marked_reasons(model), coefficient_rows(model)
     tests = _test_cells(model) if has_intervals(model) else [{}] * len(numbers)
     rows = []
     for row, (name, value, noise) in enumerate(numbers):
         called = name if names is None or row >= len(names) else printable(names[row])
         coef = {} if math.isnan(value) else {"coef": f"{value:.{digits}g}"}
         if row < len(model.reasons_) and (reason := model.reasons_[row]):
-            missing = f"{reason.partition(':')[0]} ({marks[reason]})" if reason in marks else ""
+            kind = reason.partition(":")[0]
+            missing = f"{kind} ({marked[reason][0]})" if reason in marked else ""
             rows.append(CoefficientRow(called, coef, missing))
         else:
             said = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
@@ -131,15 +109,7 @@ def coefficient_cells(
 
 
 def has_intervals(model: Any) -> bool:
-    """Whether any coefficient has an interval.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    >>> has_intervals(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
-    False
-    """
+    """Whether any coefficient has an interval."""
     known = getattr(model, "coef_std_", None) is not None
     return known and not np.isnan(standard_errors(model)).all()
 
@@ -159,87 +129,43 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
     ]
 
 
-def reason_marks(model: Any) -> dict[str, str]:
-    """Return a letter for each reason why a coefficient that a table shows has no interval.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2)) * [1.0, 0.0]
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> reason_marks(model)
-    {'not estimated: the budget did not show its column': 'a'}
-    """
-    reasons = dict.fromkeys(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
-    reasons.pop("", None)
-    return {reason: chr(ord("a") + place) for place, reason in enumerate(reasons)}
+def marked_reasons(model: Any) -> dict[str, tuple[str, list[str]]]:
+    """Return a letter for each reason that a table shows, and the coefficients that it is of."""
+    names: dict[str, list[str]] = {}
+    numbers = coefficient_rows(model)
+    for row in shown_rows(model):
+        if model.reasons_ and (reason := model.reasons_[row]):
+            names.setdefault(reason, []).append(numbers[row][0])
+    return {reason: (chr(ord("a") + place), names[reason]) for place, reason in enumerate(names)}
 
 
 def summary_notes(model: Any) -> list[str]:
-    """Return what the columns of a table say, what the fit aims at, and why intervals are missing.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    >>> len(summary_notes(model.fit(np.arange(100.0)[:, None], np.arange(100.0))))
-    2
-    """
-    names = [name for name, _, _ in coefficient_rows(model)]
-    marked: dict[str, list[str]] = {}
-    for row in shown_rows(model):
-        if model.reasons_ and model.reasons_[row]:
-            marked.setdefault(model.reasons_[row], []).append(names[row])
-    alpha = getattr(model, "alpha", 0.0)
-    return [
-        *baseline_notes(model),
-        (CORRECTED if model.interval_center_ is not None else BULK)
-        + (f", and the ridge of alpha={alpha:g}" if alpha > 0.0 else ""),
-        *([STD_NOTE, NOISE_NOTE] if has_intervals(model) else []),
-        *([NOISE_ALONE] if model.coef_std_ is None else []),
-        *(
-            f"({mark}) {reason}, for {listing(marked[reason])}"
-            for reason, mark in reason_marks(model).items()
-        ),
-    ]
+    """Return what columns of a table mean, what the fit aims at, and why intervals are missing."""
+    notes, alpha = baseline_notes(model), getattr(model, "alpha", 0.0)
+    aim = CORRECTED if model.interval_center_ is not None else BULK
+    notes.append(aim + (f", and the ridge of alpha={alpha:g}" if alpha > 0.0 else ""))
+    if has_intervals(model):
+        notes += [STD_NOTE, NOISE_NOTE]
+    if model.coef_std_ is None:
+        notes.append(NOISE_ALONE)
+    for reason, (mark, names) in marked_reasons(model).items():
+        notes.append(f"({mark}) {reason}, for {listing(names)}")
+    return notes
 
 
 def note_line(note: str) -> str:
-    """Add to one of a model's notes where it comes from.
-
-    Examples
-    --------
-    >>> note_line("no scale was seen")
-    'decided on released numbers: no scale was seen'
-    """
+    """Add to one of a model's notes where it comes from."""
     return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
 
 
 def in_table(model: Any, note: str) -> bool:
-    """Whether a note says again why coefficients have no number or no interval, as tables do.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0)
-    >>> model = model.fit(np.arange(100.0)[:, None] * [1.0, 0.0], np.arange(100.0))
-    >>> in_table(model, "not estimated: 1 of 3 coefficients: the budget did not show its column")
-    True
-    """
+    """Whether a note says again why coefficients have no number or no interval, as tables do."""
     told = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
     return told and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
 
 
 def missing_cells(model: Any) -> str:
-    """Describe in one line what replaces missing cells, by column; empty if nothing does.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), missing={0: 40}, random_state=0)
-    >>> missing_cells(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
-    'x0 = 40'
-    """
+    """Describe in one line what replaces missing cells, by column; empty if nothing does."""
     if model.schema_ is not None:
         constants: dict[str, Any] = dict(model.schema_.missing)
     else:
@@ -252,17 +178,7 @@ def missing_cells(model: Any) -> str:
 
 
 def shown_rows(model: Any) -> list[int]:
-    """Return which rows a table shows: all, or of a sparse model those that it kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 9))
-    >>> model = tg.SparseLinearRegression(n_nonzero=1, guarantee=tg.GDP(9.0), random_state=0)
-    >>> shown_rows(model.fit(X, X[:, 3]))
-    [3, 9]
-    """
+    """Return which rows a table shows: all, or of a sparse model those that it kept."""
     n_columns, n_constants = np.size(model.coef_noise_std_), np.size(model.intercept_noise_std_)
     kept = list(getattr(model, "support_", range(n_columns)))
     constants = range(n_columns, n_columns + n_constants) if model.fit_intercept else ()
@@ -270,20 +186,7 @@ def shown_rows(model: Any) -> list[int]:
 
 
 def table_lines(rows: Sequence[CoefficientRow], headers: Sequence[str], width: int) -> list[str]:
-    """Return a table as lines of text; stacked where it would be wider, so that nothing is cut.
-
-    Examples
-    --------
-    >>> row = CoefficientRow("age", {"coef": "0.25", "noise": "0.01"})
-    >>> print(*table_lines([row], HEADERS, 80), sep=chr(10))
-         coef  noise
-    ----------------
-    age  0.25   0.01
-    >>> print(*table_lines([row], HEADERS, 15), sep=chr(10))
-    age
-      coef 0.25
-      noise 0.01
-    """
+    """Return a table as lines of text; stacked where it would be wider, so that nothing is cut."""
     headers = [header for header in headers if any(header in row.cells for row in rows)]
     names = max(len(row.name) for row in rows)
     sizes = {h: max(len(h), *(len(row.cells.get(h, "")) for row in rows)) for h in headers}
@@ -314,37 +217,17 @@ def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[st
 
 
 def summary_table(model: Any) -> SummaryText:
-    """Return a fitted model as a text table.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> model = model.fit(np.arange(100.0)[:, None], np.arange(100.0))
-    >>> print(model.summary())  # doctest: +ELLIPSIS
-    LinearRegression
-    rows: 100   mode: simulation: NOT PRIVATE
-    ...
-    """
+    """Return a fitted model as a text table."""
     cells = coefficient_cells(model, digits=6)
     table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, WIDTH)
-    head, notes = (
-        [fill(line, WIDTH) for line in lines] for lines in (_head(model), summary_notes(model))
-    )
+    head = [fill(line, WIDTH) for line in _head(model)]
+    notes = [fill(line, WIDTH) for line in summary_notes(model)]
     rule = "=" * min(WIDTH, max(map(len, table)))
     return SummaryText("\n".join([*head, rule, *table, rule, *notes]))
 
 
 def summary_html(model: Any) -> str:
-    """Return a fitted model as a part of a page, which says what ``summary`` says.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0)
-    >>> "<table>" in summary_html(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))
-    True
-    """
+    """Return a fitted model as a part of a page, which says what ``summary`` says."""
     every = coefficient_cells(model, digits=6)
     rows = [every[row] for row in shown_rows(model)]
     headers = [header for header in HEADERS if any(header in row.cells for row in rows)]
@@ -374,15 +257,7 @@ def _head(model: Any) -> list[str]:
 
 
 def declared_lines(model: Any) -> list[str]:
-    """Describe what replaces missing cells, what was assumed, and how many records can be used.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), missing={0: 40}, random_state=0)
-    >>> declared_lines(model.fit(np.arange(100.0)[:, None], np.arange(100.0)))[0]
-    'missing cells are taken as: x0 = 40'
-    """
+    """Describe what replaces missing cells, what was assumed, and how many records can be used."""
     declared = missing_cells(model)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
     return lines + [note for note in model.notes_ if note.startswith(PLAIN_NOTES)]

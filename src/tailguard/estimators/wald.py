@@ -60,49 +60,21 @@ class JointTest:
 
 
 def intervals(model: Any, level: float) -> FloatArray:
-    """Return both ends of each interval, the intercept last; NaN if the error is unknown.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=1).fit(X, X[:, 0])
-    >>> low, high = intervals(model, 0.95)[0]
-    >>> bool(low < 1.0 < high)
-    True
-    """
+    """Return both ends of each interval, the intercept last; NaN if the error is unknown."""
     centre, std = centers(model), standard_errors(model)
     reach = normal_quantile(level) * std
     return np.column_stack([centre - reach, centre + reach])
 
 
 def wald_test(model: Any) -> FloatArray:
-    """Return z and the two-sided p-value of the test that a coefficient is zero, intercept last.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0)
-    >>> wald_test(model.fit(X, X[:, 0]))[:, 1].round(3).tolist()[0]
-    0.0
-    """
+    """Return z and the two-sided p-value of the test that a coefficient is zero, intercept last."""
     centre, std = centers(model), standard_errors(model)
     z = centre / np.where(std > 0.0, std, np.nan)
     return np.column_stack([z, 2.0 * ndtr(-np.abs(z))])
 
 
 def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
-    """Test that contrasts are all zero; see ``wald_test`` of the models.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> joint_test(model, ["x0", "x1"]).df
-    2
-    """
+    """Test that contrasts are all zero; see ``wald_test`` of the models."""
     standard_errors(model)  # refuses solvers without standard errors
     weights = _weights(model, contrasts)
     used = weights.any(axis=0)
@@ -177,16 +149,7 @@ def _place(names: Sequence[str], name: Any) -> int:
 
 
 def standard_errors(model: Any) -> FloatArray:
-    """Return the standard errors, the intercept last; refuse a solver that has none.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> standard_errors(model).shape
-    (2,)
-    """
+    """Return the standard errors, the intercept last; refuse a solver that has none."""
     if model.coef_std_ is None:
         raise InputError(
             "solver must be one that pays for sampling variance to have confidence intervals and "
@@ -197,16 +160,7 @@ def standard_errors(model: Any) -> FloatArray:
 
 
 def centers(model: Any) -> FloatArray:
-    """Return the centres of the intervals, the intercept last: usually the coefficients.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.HuberRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> bool(centers(model)[0] == model.coef_[0])
-    True
-    """
+    """Return the centres of the intervals, the intercept last: usually the coefficients."""
     center = model.interval_center_
     if center is None:
         center = np.append(model.coef_, model.intercept_)
@@ -216,15 +170,7 @@ def centers(model: Any) -> FloatArray:
 
 
 def coefficient_names(model: Any) -> list[str]:
-    """Return the names of the coefficients, the intercept last; with classes, one set per class.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X, model = np.arange(100.0)[:, None], tg.LinearRegression(guarantee=tg.GDP(9.0))
-    >>> coefficient_names(model.fit(X, X[:, 0]))
-    ['x0', '(intercept)']
-    """
+    """Return the names of the coefficients, the intercept last; with classes, one set per class."""
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
         ends = ("(intercept)",)
@@ -234,42 +180,18 @@ def coefficient_names(model: Any) -> list[str]:
 
 
 def baseline_notes(model: Any) -> list[str]:
-    """Return the note on the baseline class of a model of several classes; else no note.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> model = tg.LogisticRegression(classes=("low", "mid", "high"), guarantee=tg.GDP(9.0))
-    >>> baseline_notes(model.fit(np.arange(100.0)[:, None], ["low", "mid", "high", "mid"] * 25))
-    ['each class has its log-odds against the first one: low']
-    """
+    """Return the note on the baseline class of a model of several classes; else no note."""
     several = np.ndim(model.coef_) > 1
     return [f"{AGAINST}{printable(str(model.classes_[0]))}"] if several else []
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half-width of an interval of this level, in standard errors.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 2)
-    1.96
-    """
+    """Return the half-width of an interval of this level, in standard errors."""
     return float(ndtri(0.5 + check_open_unit("level", level) / 2.0))
 
 
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
-    """Return both ends of the interval of each row's score; features are as the fit read them.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 1))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=1).fit(X, X[:, 0])
-    >>> low, high = score_intervals(model, [np.ones((1, 1))], "mean", 0.95)[0]
-    >>> bool(low < 1.0 < high)
-    True
-    """
+    """Return both ends of the interval of each row's score; features are as the fit read them."""
     check_choice("interval", kind, KINDS)
     reach = normal_quantile(level)
     standard_errors(model)  # refuses solvers without standard errors

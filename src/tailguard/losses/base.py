@@ -171,12 +171,6 @@ class PowerVariance(Loss):
     ----------
     Beyond scores of -500 and 500 the loss continues along its tangent, so no exponential overflows;
     a slope may be infinite, and is then clipped.
-
-    Examples
-    --------
-    >>> from tailguard.losses import Gamma, Poisson
-    >>> Poisson().variance_power, Gamma().variance_power
-    (1.0, 2.0)
     """
 
     link: ClassVar[Link] = Link.LOG

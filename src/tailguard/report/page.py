@@ -9,16 +9,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from pkgutil import get_data
 from typing import Any
 
-from tailguard.printable import printable
+from tailguard.printable import html_words
 from tailguard.privacy.certificate.pages import certificate_facts, printed_releases
 from tailguard.report.budget import StageShare
+from tailguard.report.exports import NOT_STATED
 from tailguard.report.odds import FALSE_ALARMS, odds_of, odds_of_mu, percent
 
-NOT_STATED = "not stated"
 SECTIONS = {
     "promise": "What is promised, and to whom",
     "results": "Results",
@@ -99,11 +98,6 @@ def asset(name: str) -> str:
     return (get_data("tailguard.report", name) or b"").decode("utf-8")
 
 
-def html_text(text: object) -> str:
-    """Return a text with tags and invisible characters escaped."""
-    return escape(printable(str(text)))
-
-
 def html_head(title: str, script: str) -> Iterator[str]:
     """Yield the head of the page, with a content policy that allows only ``script``."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -112,16 +106,16 @@ def html_head(title: str, script: str) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     style = asset("report.css")
-    yield f"<title>{html_text(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>"
+    yield f"<title>{html_words(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>"
 
 
 def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
     """Yield everything above the first section."""
     title, certificate = f"Privacy report: {data['subject']}", data["certificate"]
     yield from html_head(title, script)
-    yield f"<header>\n<h1>{html_text(title)}</h1>"
+    yield f"<header>\n<h1>{html_words(title)}</h1>"
     if certificate["mode"] != "private":
-        mode = html_text(certificate["mode"])
+        mode = html_words(certificate["mode"])
         yield f'<p class="panel alarm">This is not a private result: {mode}.</p>'
     facts = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
@@ -130,7 +124,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
-    yield from html_table("As declared", (), ((label, text) for label, text in facts.items()))
+    yield from captioned_table("As declared", (), ((label, text) for label, text in facts.items()))
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
 
@@ -149,13 +143,13 @@ def _section(key: str, content: Iterable[str]) -> Iterator[str]:
 
 def _paragraph(text: str, begin: str = "") -> Iterator[str]:
     """Yield a paragraph, with its first words in bold."""
-    strong = f"<strong>{html_text(begin)}</strong> " if begin else ""
-    yield f"<p>{strong}{html_text(text)}</p>"
+    strong = f"<strong>{html_words(begin)}</strong> " if begin else ""
+    yield f"<p>{strong}{html_words(text)}</p>"
 
 
 def _sentences(sentences: Iterable[str]) -> Iterator[str]:
     """Yield a list, or "Nothing." for an empty one."""
-    items = [f"<li>{html_text(sentence)}</li>" for sentence in sentences]
+    items = [f"<li>{html_words(sentence)}</li>" for sentence in sentences]
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
 
@@ -197,7 +191,7 @@ def _bar(share: float) -> Picture:
     )
 
 
-def html_table(
+def captioned_table(
     caption: str,
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -212,12 +206,12 @@ def html_table(
     stacked = lines and len(headers) > MOST_BESIDE
     name = f' id="{key}"' if key else ""
     frame = "scroll wide" if len(headers) > MOST_IN_TEXT else "scroll"
-    yield f'<div class="{frame}" role="region" tabindex="0" aria-label="{html_text(caption)}">'
+    yield f'<div class="{frame}" role="region" tabindex="0" aria-label="{html_words(caption)}">'
     kind = ' class="stacked"' if stacked else ""
-    yield f"<table{kind}>\n<caption>{html_text(caption)}</caption>"
+    yield f"<table{kind}>\n<caption>{html_words(caption)}</caption>"
     if headers:
         heads = (
-            f'<th scope="col"{NUMBER * (place in right)}>{html_text(header)}</th>'
+            f'<th scope="col"{NUMBER * (place in right)}>{html_words(header)}</th>'
             for place, header in enumerate(headers)
         )
         yield f"<thead><tr>{''.join(heads)}</tr></thead>"
@@ -233,16 +227,16 @@ def html_table(
 
 def _cell(place: int, cell: str, label: str, right: bool) -> str:
     if place == 0:
-        return f'<th scope="row">{html_text(cell)}</th>'
+        return f'<th scope="row">{html_words(cell)}</th>'
     if isinstance(cell, Picture):
         return f'<td class="plot">{cell}</td>'
-    named = f' data-label="{html_text(label)}"' if label else ""
-    return f"<td{named}{NUMBER * right}>{html_text(cell)}</td>"
+    named = f' data-label="{html_words(label)}"' if label else ""
+    return f"<td{named}{NUMBER * right}>{html_words(cell)}</td>"
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
     """Yield the promise in words, and bounds on the success of an attacker."""
-    yield f'<p class="panel">Promised: {html_text(certificate["promise"])}.</p>'
+    yield f'<p class="panel">Promised: {html_words(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
     person = certificate["unit"]["person"]
@@ -270,7 +264,7 @@ def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
         rows.append((label, [each.hits[place] for each in columns.values()]))
     shown = ((label, *map(percent, shares)) for label, shares in rows)
     caption = "Success of the best attack; without noise every row would be 100 %"
-    yield from html_table(caption, ("attack", *columns), shown, range(1, 3))
+    yield from captioned_table(caption, ("attack", *columns), shown, range(1, 3))
 
 
 def _results(data: Mapping[str, Any]) -> Iterator[str]:
@@ -280,10 +274,10 @@ def _results(data: Mapping[str, Any]) -> Iterator[str]:
         level = f"{100.0 * data['level']:g} % interval"
         headers = (data["quantity"], "value", "privacy noise", level, "picture")
         rows = ((each["name"], *_estimate_cells(each)) for each in estimates)
-        yield from html_table(PICTURES, headers, rows, range(1, 4))
+        yield from captioned_table(PICTURES, headers, rows, range(1, 4))
         yield from _reasons(estimates)
     for table in data["tables"]:
-        yield from html_table(
+        yield from captioned_table(
             table["title"], table["headers"], table["rows"], _number_columns(table["rows"])
         )
         yield from _paragraph(table["note"]) if table["note"] else ()
@@ -325,7 +319,9 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
     """Yield totals, and the share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
-    yield from html_table("What is reserved counts as spent", (), ((k, facts[k]) for k in totals))
+    yield from captioned_table(
+        "What is reserved counts as spent", (), ((k, facts[k]) for k in totals)
+    )
     caption = "Shares of the reserved budget, in rho, which adds up; the largest fills its bar"
     headers = ("stage", "releases", "share", "picture", "what was released")
     largest = max((each.share or 0.0 for each in shares), default=0.0)
@@ -333,7 +329,7 @@ def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[
         (each.stage, str(each.n_releases), *_share(each.share, largest), each.what)
         for each in shares
     )
-    yield from html_table(caption, headers, rows, (1, 2)) if shares else ()
+    yield from captioned_table(caption, headers, rows, (1, 2)) if shares else ()
 
 
 def _share(share: float | None, largest: float) -> tuple[str, str]:
@@ -351,10 +347,10 @@ def _ledger(certificate: Mapping[str, Any], facts: Mapping[str, str]) -> str:
 
 def _check(facts: Mapping[str, str]) -> Iterator[str]:
     """Yield the panel that the verifier fills in."""
-    yield f'<p id="verdict" class="panel" role="status">{html_text(UNVERIFIED)}</p>'
+    yield f'<p id="verdict" class="panel" role="status">{html_words(UNVERIFIED)}</p>'
     yield '<div id="check-table" hidden>'
     headers = ("total", "stated", "worked out", "verdict")
-    yield from html_table("Each total by itself", headers, (), (1, 2), key="checks")
+    yield from captioned_table("Each total by itself", headers, (), (1, 2), key="checks")
     yield "</div>"
     yield from _paragraph(f"{facts['sampler']}.", "Noise as it was drawn:")
 
@@ -365,7 +361,7 @@ def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
     headers = ("release", "times", "sensitivity", "noise std", "mechanism and query")
     rows = ((what, *numbers, how.strip("()")) for *numbers, what, how in releases)
     caption = "All releases, in order"
-    yield from html_table(caption, headers, rows, range(1, 4))
+    yield from captioned_table(caption, headers, rows, range(1, 4))
     yield from _sentences(certificate["remarks"]) if certificate["remarks"] else ()
 
 

@@ -6,8 +6,9 @@ It asks for nothing from the web. The one script that may run is ``planner.js``,
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tailguard.printable import html_words
 from tailguard.report.odds import odds_of, percent
-from tailguard.report.page import asset, html_head, html_table, html_text, safe_json
+from tailguard.report.page import asset, captioned_table, html_head, safe_json
 
 AXES = {
     "n_features": "Columns, with the intercept",
@@ -28,16 +29,7 @@ DELTA = (
 
 
 def plan_page(grid: Mapping[str, Any]) -> str:
-    """Render the predictions of ``tailguard.planning.prediction_grid`` as one page of HTML.
-
-    Examples
-    --------
-    >>> axes = {"n_features": [2], "n_rows": [1000, 10000], "epsilon": [1.0]}
-    >>> grid = {"task": "mean", "guarantee": {"kind": "approx", "delta": 1e-6}, "axes": axes}
-    >>> grid |= {"start": {name: 0 for name in axes}, "unit": "your units", "methods": ["tg.mean"]}
-    >>> plan_page({**grid, "cells": [[[None], [[0.1, 0, False]]]]}).count('type="range"')
-    3
-    """
+    """Render the predictions of ``tailguard.planning.prediction_grid`` as one page of HTML."""
     script, start, axes = asset("planner.js"), grid["start"], grid["axes"]
     shown = [row[start["epsilon"]] for row in grid["cells"][start["n_features"]]]
     odds = [_odds(grid["guarantee"], epsilon) for epsilon in axes["epsilon"]]
@@ -49,15 +41,15 @@ def plan_page(grid: Mapping[str, Any]) -> str:
     title = f"Plan: {grid['task']}" + (f", delta = {delta:g}" if delta else ", delta = 0")
     parts = [
         *html_head(title, script),
-        f"<header>\n<h1>{html_text(title)}</h1>",
+        f"<header>\n<h1>{html_words(title)}</h1>",
         "<p>No record was read. Errors are predictions of what is typical, not bounds.</p>",
         f"<noscript><p>{NO_SCRIPT}</p></noscript>\n</header>\n<main>",
         *_sliders(axes, start),
         '<div class="panel" role="status">',
-        f'<p id="prediction">{html_text(_sentence(grid, shown[start["n_rows"]]))}</p>',
-        f'<p id="odds">{html_text(odds[start["epsilon"]])}</p>',
+        f'<p id="prediction">{html_words(_sentence(grid, shown[start["n_rows"]]))}</p>',
+        f'<p id="odds">{html_words(odds[start["epsilon"]])}</p>',
         f'<p id="delta-warning" hidden>{DELTA}</p>\n</div>',
-        f"<p>Unit of the error: {html_text(grid['unit'])}.</p>",
+        f"<p>Unit of the error: {html_words(grid['unit'])}.</p>",
         *_curve(),
         *_errors(axes["n_rows"], shown),
         "</main>",
@@ -110,4 +102,4 @@ def _errors(n_rows: Sequence[int], cells: Sequence[Sequence[Any] | None]) -> Ite
         for count, cell in zip(n_rows, cells, strict=True)
     )
     caption = "Predicted error by records, for the columns and the epsilon above"
-    yield from html_table(caption, ("records", "error"), rows, (1,), key="errors")
+    yield from captioned_table(caption, ("records", "error"), rows, (1,), key="errors")

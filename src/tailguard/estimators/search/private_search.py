@@ -23,7 +23,6 @@ from tailguard.gate.selection import SelectionGate
 from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
-from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.privacy.tries import NumberOfTries
 from tailguard.report.content import Report, Reported, Stated
@@ -164,10 +163,10 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         tries = NumberOfTries(self.n_tries, self.law)
         model = self._checked_estimator()
         candidates = _candidates_of(self.candidates, model)
-        told = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-        told |= {"formula": formula, "exposure": exposure, "offset": offset}
-        told |= {"sample_weight": sample_weight, "person": person}
-        table, labels, problem = model._task(X, y, **told)
+        arguments = {"target": target, "columns": columns, "formula": formula, "row_id": row_id}
+        arguments |= {"order": order, "exposure": exposure, "offset": offset}
+        arguments |= {"sample_weight": sample_weight, "person": person}
+        table, labels, problem = model._task(X, y, **arguments)
         require(
             problem.scored is not None,
             "estimator must be a model of one score in a search; got a "
@@ -182,8 +181,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         rule = RecordRule(self.check_records, self.on_unusable)
         plan = plan_search(tasks, scored, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
-            earlier: tuple[Event, ...] = getattr(self, "_fits", ())
-            self._fits = all_fits(earlier, plan.event, plan.guarantee)
+            self._fits = all_fits(getattr(self, "_fits", ()), plan.event, plan.guarantee)
         self.candidates_ = candidates
         gate = SelectionGate.over(
             table,
