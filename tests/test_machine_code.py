@@ -45,8 +45,8 @@ def cache_path(function):
     return compiled(function, "float64(float64)").stats.cache_path
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_every_source_of_the_three_rooms_changes_the_state(package, source):
+@pytest.mark.parametrize("source", [f"{room}/__init__.py" for room in ROOMS])
+def test_a_source_of_every_room_changes_the_state(package, source):
     before, content = state_of_sources(package), (package / source).read_bytes()
     (package / source).write_bytes(content + b"\n")
     changed = state_of_sources(package)

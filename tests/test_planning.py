@@ -67,7 +67,7 @@ def test_every_task_has_a_recommended_method_and_a_table(task):
 @pytest.mark.parametrize("task", FITTED)
 def test_few_records_have_a_plan_or_one_sentence(task):
     """A fit of a constant alone, and one that is refused, are no candidates."""
-    sizes = itertools.product((1, 100, 1000), (1, 3, 50), (0.1, 1, 8))
+    sizes = itertools.product((1, 1000), (1, 50), (0.1, 8))
     answers = [answer_or_refusal(task, *size) for size in sizes]
     refused = [answer for answer in answers if isinstance(answer, str)]
     assert 0 < len(refused) < len(answers)

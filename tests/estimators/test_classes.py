@@ -1,7 +1,5 @@
 """Logistic regression of more than two classes, at the public names and the command line."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,23 +169,6 @@ def test_a_row_with_a_missing_cell_has_no_probability_and_the_first_class(model)
     assert np.isnan(chances[0]).all()
     assert np.isfinite(chances[1]).all()
     assert model.predict(rows).tolist() == ["low", "high"]
-
-
-def test_a_saved_model_predicts_the_same(model, table, tmp_path):
-    path = tmp_path / "model.json"
-    model.save(path)
-    loaded = tg.load(path)
-    np.testing.assert_array_equal(
-        loaded.predict_proba(features(table)), model.predict_proba(features(table))
-    )
-    assert loaded.summary() == model.summary()
-    assert loaded.certificate_ == model.certificate_
-    content = json.loads(path.read_text())
-    for name in ("coef", "intercept"):
-        forged = {**content, name: content[name][:-1]}
-        path.write_text(json.dumps(forged))
-        with pytest.raises(tg.InputError, match="path must be a model file"):
-            tg.load(path)
 
 
 def test_weights_count_as_repeated_rows(table):

@@ -74,13 +74,16 @@ def excess(name, move):
     return np.mean((moved - center) ** 2) / noise
 
 
+# The others of a link read units as these do.
+FIRST = ("LinearRegression", "QuantileRegression", "LogisticRegression", "PoissonRegression")
+EVERY = [pytest.param(name, marks=() if name in FIRST else pytest.mark.audit) for name in FREE]
 ONE_BY_ONE = [pytest.param(move, marks=pytest.mark.audit) for move in (rescaled, shifted)]
 
 
 @pytest.mark.parametrize(
     "move", [all_at_once, pytest.param(permuted, marks=pytest.mark.audit), *ONE_BY_ONE]
 )
-@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("name", EVERY)
 def test_moved_columns_predict_the_same_within_the_noise(name, move):
     assert excess(name, move) < MOST
 

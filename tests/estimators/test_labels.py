@@ -1,7 +1,5 @@
 """Labels at the public names: declared, or assumed and said so, or refused and nothing is spent."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +9,6 @@ from sklearn.base import clone
 
 import tailguard as tg
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.certificate import Certificate
 
 MODELS = [tg.LogisticRegression, tg.SparseLogisticRegression]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "random_state": 0}
@@ -26,7 +23,7 @@ def data(n_rows=400):
 
 
 @every_model
-@pytest.mark.parametrize("kind", [int, bool, float, np.float32, "Int64", "boolean"])
+@pytest.mark.parametrize("kind", [int, bool, np.float32, "Int64"])
 def test_without_classes_numbers_are_0_and_1_and_everything_says_so(model, kind):
     X, y = data()
     fitted = model(**BUDGET).fit(X, pd.Series(y).astype(kind))
@@ -42,13 +39,6 @@ def test_without_classes_numbers_are_0_and_1_and_everything_says_so(model, kind)
     assert f"  {ASSUMED}" in fitted.explain().splitlines()
     for said in (declared.summary(), declared.explain(), declared.certificate_.to_json()):
         assert "assumed 0 and 1" not in said
-
-
-def test_a_certificate_that_says_so_is_read_back():
-    X, y = data()
-    certificate = tg.LogisticRegression(**BUDGET).fit(X, y).certificate_
-    again = Certificate.from_dict(json.loads(certificate.to_json()))
-    assert again == certificate
 
 
 @every_model
@@ -127,11 +117,6 @@ def test_a_label_that_is_no_number_costs_its_own_record_alone(model, read):
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
-def test_a_target_that_is_missing_is_said_first():
-    with pytest.raises(tg.InputError, match="the target y is None"):
-        tg.LogisticRegression(**BUDGET).fit(np.eye(3), None)
-
-
 LABELLED = {
     "logistic": (tg.losses.Logistic(), {"constraint": tg.sets.L2Ball(2.0)}, ASSUMED),
     "default method": (tg.losses.Logistic(), {}, ASSUMED),
@@ -148,7 +133,7 @@ each_loss = pytest.mark.parametrize("name", LABELLED)
 def test_minimize_says_which_labels_it_assumes(name):
     X, y = data()
     loss, options, assumed = LABELLED[name]
-    for labels in (y, np.where(y == 1, 1, -1), pd.Series(y + 1)):
+    for labels in (y, np.where(y == 1, 1, -1)):
         solved = tg.minimize(loss, X, labels, **BUDGET, **options)
         assert solved.notes[0] == assumed
         assert assumed in solved.certificate.assumptions_for_accuracy
@@ -157,11 +142,10 @@ def test_minimize_says_which_labels_it_assumes(name):
 
 
 @each_loss
-@pytest.mark.parametrize("kind", CATEGORIES)
-def test_minimize_refuses_categories_without_classes(name, kind):
+def test_minimize_refuses_categories_without_classes(name):
     X, y = data()
     loss, options, _ = LABELLED[name]
-    words = WORDS[kind](np.array(["no", "yes"])[y])
+    words = pd.Series(np.array(["no", "yes"])[y]).astype("category")
     with pytest.raises(tg.InputError, match=r"unless classes are declared, such as classes="):
         tg.minimize(loss, X, words, **BUDGET, **options)
 

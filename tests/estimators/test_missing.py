@@ -76,13 +76,6 @@ def test_an_infinite_cell_stays_void_and_predicts_no_number():
     assert not np.isfinite(fitted.predict(infinite)[:9]).any()
 
 
-def test_without_a_declaration_a_missing_cell_makes_its_record_void():
-    X, y, whole = data()
-    void = np.where(np.isnan(X).any(axis=1)[:, None], np.nan, whole)
-    coefs = [tg.LinearRegression(**BUDGET).fit(features, y).coef_ for features in (X, void)]
-    np.testing.assert_array_equal(*coefs)
-
-
 @pytest.mark.parametrize("missing", ["mean", {"height": 1.0}, {0: np.inf}, {0: "median"}, [1.0]])
 def test_what_is_no_public_constant_is_refused_before_anything_is_spent(missing):
     X, y, _ = data()

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import tailguard as tg
 from support.solvers import few_rounds
-from tailguard.estimators.model_file import KEY, VERSION, model_content, model_from
+from tailguard.estimators.model_file import KEY, VERSION, model_content
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.privacy.certificate.certificate import KEY as CERTIFICATE
 
@@ -43,26 +43,20 @@ def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
     assert math.isnan(tg.load(tmp_path / "model.json").intercept_noise_std_)
 
 
-def test_intervals_and_notes_are_kept(tmp_path):
-    rng = np.random.default_rng(0)
-    age = rng.standard_normal(5_000)
-    table = pd.DataFrame({"age": age, "cost": age + rng.standard_normal(5_000)})
-    model = tg.LinearRegression(schema=SCHEMA, guarantee=tg.GDP(1.0), random_state=0).fit(table)
-    model.save(tmp_path / "model.json")
-    again = tg.load(tmp_path / "model.json")
-    assert np.isfinite(model.conf_int()).all()
-    np.testing.assert_array_equal(again.conf_int(), model.conf_int())
-    assert again.notes_ == model.notes_ != ()
-    assert again.summary() == model.summary()
+def check_refused(path, content):
+    path.write_text(json.dumps(content))
+    with pytest.raises(tg.InputError, match=WANTED):
+        tg.load(path)
 
 
-def test_a_model_without_intervals_goes_round(tmp_path):
-    model = tg.SparseLinearRegression(
-        n_nonzero=1, schema=SCHEMA, guarantee=tg.GDP(9.0), random_state=0
-    )
-    content = model_content(model.fit(FEW))
-    assert content["coef_std"] is None
-    assert model_content(model_from(content)) == content
+PARTS = ("coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bounds", KEY)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_file_without_a_part_is_refused(name, written, tmp_path):
+    content = model_content(written)
+    del content[name]
+    check_refused(tmp_path / "model.json", content)
 
 
 @pytest.mark.parametrize(
@@ -91,26 +85,22 @@ def test_a_model_without_intervals_goes_round(tmp_path):
         {"intercept_std": "0"},
         {"notes": "a note"},
         {"notes": [1]},
+        {"covariance_root": [[1.0]]},
+        {"covariance_root": [[1.0], [1.0, 2.0, 3.0]]},
+        {"covariance_root": [[1.0], ["2", 1.0]]},
+        {"covariance_root": None, "coef_std": [1.0]},
+        {"residual_shares": [[1.0, 0.0], [0.0, 1.0]]},
+        {"residual_shares": [[1.0], [0.0, 1.0]]},
+        {"reasons": ["one", "two", "three"]},
+        {"plan": None},
+        {"total_error": "small"},
+        {"missing": [["age", 1.0]]},
+        {"columns": ["km"]},
     ],
     ids=str,
 )
 def test_a_changed_file_is_refused(change, written, tmp_path):
-    path = tmp_path / "model.json"
-    path.write_text(json.dumps(model_content(written) | change))
-    with pytest.raises(tg.InputError, match=WANTED):
-        tg.load(path)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["coef_std", "interval_center", "feature_bounds", "notes", "reasons", "score_bounds", KEY],
-)
-def test_a_file_without_a_part_is_refused(name, written, tmp_path):
-    content = model_content(written)
-    del content[name]
-    (tmp_path / "model.json").write_text(json.dumps(content))
-    with pytest.raises(tg.InputError, match=WANTED):
-        tg.load(tmp_path / "model.json")
+    check_refused(tmp_path / "model.json", model_content(written) | change)
 
 
 def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):
@@ -146,9 +136,7 @@ def test_the_bounds_of_features_go_round(tmp_path):
     far = pd.DataFrame({"age": [1e9], "none": [1e9]})
     np.testing.assert_array_equal(again.predict(far), model.predict(far))
     for changed in ([[0.0], [1.0]], [[2.0, 2.0], [1.0, 3.0]]):
-        (tmp_path / "other.json").write_text(json.dumps(content | {"feature_bounds": changed}))
-        with pytest.raises(tg.InputError, match="path must be a model file"):
-            tg.load(tmp_path / "other.json")
+        check_refused(tmp_path / "other.json", content | {"feature_bounds": changed})
 
 
 @pytest.mark.parametrize("estimator", [tg.PoissonRegression, tg.GammaRegression])
@@ -164,9 +152,7 @@ def test_the_bounds_of_predictions_go_round(estimator, tmp_path):
     assert high < 9.0
     content = json.loads((tmp_path / "model.json").read_text())
     for changed in ("far", "", [], None, [0.0], [1.0, 0.0], [0.0, 1.0, 2.0], ["0", 1.0]):
-        (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
-        with pytest.raises(tg.InputError, match="path must be a model file"):
-            tg.load(tmp_path / "model.json")
+        check_refused(tmp_path / "model.json", content | {"score_bounds": changed})
 
 
 def test_the_bounds_of_several_classes_go_round(tmp_path):
@@ -179,13 +165,14 @@ def test_the_bounds_of_several_classes_go_round(tmp_path):
     assert model.score_bounds_.shape == (2, 3)
     found = tg.load(tmp_path / "model.json")
     np.testing.assert_array_equal(found.score_bounds_, model.score_bounds_)
+    assert found.summary() == model.summary()
     far = 30.0 * X
     np.testing.assert_array_equal(found.predict_proba(far), model.predict_proba(far))
     content = json.loads((tmp_path / "model.json").read_text())
     for changed in ([], [[]], [[0.0, 1.0]] * 2, [[1.0, 0.0]] * 3, [[0.0]] * 3, [0.0, [1.0, 2.0]]):
-        (tmp_path / "model.json").write_text(json.dumps(content | {"score_bounds": changed}))
-        with pytest.raises(tg.InputError, match="path must be a model file"):
-            tg.load(tmp_path / "model.json")
+        check_refused(tmp_path / "model.json", content | {"score_bounds": changed})
+    for name in ("coef", "intercept"):
+        check_refused(tmp_path / "model.json", content | {name: content[name][:-1]})
 
 
 def test_a_model_whose_classes_were_assumed_goes_round(tmp_path):
@@ -268,30 +255,6 @@ def test_what_cannot_be_saved_or_read_is_refused_by_one_sentence(written, tmp_pa
     for path in (tmp_path / "absent.json", tmp_path, 3, None):
         with pytest.raises(tg.InputError, match="path must be a model file"):
             tg.load(path)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"covariance_root": [[1.0]]},
-        {"covariance_root": [[1.0], [1.0, 2.0, 3.0]]},
-        {"covariance_root": [[1.0], ["2", 1.0]]},
-        {"covariance_root": None, "coef_std": [1.0]},
-        {"residual_shares": [[1.0, 0.0], [0.0, 1.0]]},
-        {"residual_shares": [[1.0], [0.0, 1.0]]},
-        {"reasons": ["one", "two", "three"]},
-        {"plan": None},
-        {"total_error": "small"},
-        {"missing": [["age", 1.0]]},
-        {"columns": ["km"]},
-    ],
-    ids=str,
-)
-def test_other_parts_that_do_not_fit_are_refused(change, written, tmp_path):
-    path = tmp_path / "model.json"
-    path.write_text(json.dumps(model_content(written) | change))
-    with pytest.raises(tg.InputError, match="path must be a model file"):
-        tg.load(path)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

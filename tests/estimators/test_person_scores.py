@@ -121,14 +121,6 @@ def test_what_does_not_fit_is_refused_in_a_sentence(model, told, message):
         model().private_score(told.pop("X", X), COSTS, **told, **RICH)
 
 
-def test_a_model_of_rows_needs_max_rows_beside_keys():
-    rows = tg.LinearRegression(**RICH).fit(X, COSTS)
-    with pytest.raises(tg.InputError, match="max_rows must be given beside person="):
-        rows.private_score(X, COSTS, person=KEYS, **RICH)
-    with pytest.raises(tg.InputError, match="max_rows must be left out without person="):
-        rows.private_score(X, COSTS, max_rows=3, **RICH)
-
-
 # Intervals --------------------------------------------------------------------------------------
 
 
@@ -150,9 +142,9 @@ def test_the_interval_of_what_is_explained_is_that_of_clusters():
 
 
 def test_intervals_hold_where_all_rows_of_a_person_are_alike():
-    """Of 40 tables at most 6 intervals of a measure may miss; of true ones that fails once in 70"""
+    """Of 20 tables at most 4 intervals of a measure may miss; true ones fail once in 130."""
     rng, missed = np.random.default_rng(3), np.zeros(3, dtype=int)
-    many = rng.standard_normal((400_000, 2))
+    many = rng.standard_normal((200_000, 2))
 
     def labels(rows):
         return (rows @ [1.0, -0.5] + rng.logistic(size=len(rows)) > 0.5).astype(float)
@@ -160,14 +152,14 @@ def test_intervals_hold_where_all_rows_of_a_person_are_alike():
     y, chance = labels(many), sick().predict_proba(many)[:, 1]
     loss = log_loss(y, chance)
     truth = [1.0 - loss / log_loss(y, np.full(len(y), y.mean())), loss, roc_auc_score(y, chance)]
-    for seed in range(40):
+    for seed in range(20):
         rows = rng.standard_normal((1_500, 2))
         keys = np.repeat(np.arange(1_500), 4)
         told = {"person": keys, "guarantee": tg.GDP(4.0), "random_state": seed}
         found = sick().private_score(rows[keys], labels(rows)[keys], **told)
         of = (found.explained, found.deviance, found.auc)
         missed += [not each.low <= true <= each.high for each, true in zip(of, truth, strict=True)]
-    assert missed.max() <= 6
+    assert missed.max() <= 4
 
 
 # What leaves ------------------------------------------------------------------------------------

@@ -210,13 +210,11 @@ def test_a_ledger_counts_rows_or_the_persons_of_one_column(tmp_path):
 
 REFUSED = [
     ({}, {"person": KEYS}, "max_rows must be given beside person="),
-    ({"max_rows": 0}, {"person": KEYS}, "max_rows must be"),
     ({"max_rows": 8}, {}, "max_rows must be left out without person="),
     ({"weight": "row"}, {}, "weight must be left out without person="),
     ({"max_rows": 8, "weight": "visit"}, {"person": KEYS}, "weight must be"),
     ({"max_rows": 8}, {"person": KEYS[:5]}, "person must have one key per row of X"),
     ({"max_rows": 8}, {"person": np.full(len(KEYS), "")}, "person must hold a key"),
-    ({"max_rows": 8, "one_row_per_person": True}, {"person": KEYS}, "one_row_per_person must be"),
 ]
 
 

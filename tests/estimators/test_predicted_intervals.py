@@ -35,7 +35,7 @@ def skewed(rng, n_rows):
 @pytest.mark.parametrize("residuals", [normal, skewed])
 def test_intervals_of_means_and_of_new_records_hold_as_often_as_they_say(residuals):
     mean, new = [], []
-    for seed in range(12):
+    for seed in range(6):
         model, rng = fitted(seed, residuals)
         X = design(rng, 400)
         low, high = model.predict(X, interval="mean").T

@@ -159,19 +159,19 @@ def test_the_area_is_that_of_all_pairs_with_ties_by_half():
 
 
 def test_intervals_hold_what_many_rows_tell():
-    """Of 60 tables at most 8 intervals may miss; of true ones of 95 % that fails once in 100."""
+    """Of 30 tables at most 5 intervals may miss; of true ones of 95 % that fails once in 300."""
     model, _ = fitted("linear")
     many = np.random.default_rng(1)
-    rows = many.standard_normal((400_000, 2))
-    y = rows @ [1.0, -0.5] + many.standard_t(3, 400_000)
+    rows = many.standard_normal((200_000, 2))
+    y = rows @ [1.0, -0.5] + many.standard_t(3, 200_000)
     truth = model.score(rows, y)
     missed = 0
-    for number in range(60):
+    for number in range(30):
         part = slice(4_000 * number, 4_000 * (number + 1))
         told = {"epsilon": 1.0, "delta": 1e-6, "random_state": number}
         found = model.private_score(rows[part], y[part], **told).explained
         missed += not found.low <= truth <= found.high
-    assert missed <= 8
+    assert missed <= 5
 
 
 def test_infinities_of_one_row_say_nothing():

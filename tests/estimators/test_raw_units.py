@@ -61,8 +61,7 @@ def test_fourth_powers_come_out_smaller_than_those_of_least_squares(size):
     rng, plain, X = design(0)
     signal = plain @ np.array([1.0, -0.7, 0.5, 0.8, -0.4])
     y = size * (50.0 + signal + 0.5 * (rng.lognormal(size=N_ROWS) - np.exp(0.5)))
-    fits = [tg.LpRegression(**BUDGET).fit(X, y) for _ in range(3)]
-    ours = np.median([np.mean((y - fitted.predict(X)) ** 4) for fitted in fits])
+    ours = np.mean((y - tg.LpRegression(**BUDGET).fit(X, y).predict(X)) ** 4)
     assert ours <= 0.9 * np.mean((y - least_squares(X, y)) ** 4)
 
 
@@ -111,7 +110,7 @@ def test_the_quantile_level_is_met():
 def test_the_predicted_privacy_noise_is_of_the_right_size():
     _, _, X = design(4)
     X, y = X[:10_000], X[:10_000, 0] * 1e6
-    fits = [tg.LinearRegression(**BUDGET, random_state=s).fit(X, y) for s in range(15)]
+    fits = [tg.LinearRegression(**BUDGET, random_state=s).fit(X, y) for s in range(8)]
     seen = np.nanstd([fit.coef_frame()["coefficient"][:-1] for fit in fits], axis=0)
     predicted = np.nanmean([fit.coef_noise_std_ for fit in fits], axis=0)
     assert np.mean(np.isnan([fit.coef_noise_std_ for fit in fits])) < 0.05  # not estimated

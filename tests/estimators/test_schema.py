@@ -166,13 +166,6 @@ def test_what_is_refused_costs_nothing(case, columns):
     assert books.releases == ()
 
 
-def test_classes_are_not_declared_twice(columns):
-    declared = described("ill") | {"classes": ["no", "yes"]}
-    model = tg.LogisticRegression(schema=declared, classes=("no", "yes"), **BUDGET)
-    with pytest.raises(tg.InputError, match="classes must be declared once"):
-        model.fit(pd.DataFrame(columns))
-
-
 def test_a_column_that_is_gone_at_prediction_is_named(columns):
     model = tg.LinearRegression(schema=described("cost"), **BUDGET).fit(pd.DataFrame(columns))
     with pytest.raises(tg.InputError, match="X must have a column 'region'; its columns are age"):

@@ -187,12 +187,6 @@ def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
     assert many < dense / 2
 
 
-@pytest.mark.audit
-@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
-def test_a_table_of_1_6_gigabytes_takes_less_than_300_megabytes():
-    assert peak_of_a_mean(100_000, 2000)[0] < 300e6
-
-
 def test_indicators_of_declared_categories_are_fitted_as_they_come():
     rng = np.random.default_rng(1)
     words = rng.choice(["north", "south", "west"], (4000, 1))

@@ -33,6 +33,11 @@ def test_compiled_gradient_is_softmax_less_one_hot_times_features():
     assert_allclose(gradient, np.outer(errors, FEATURES).ravel(), rtol=1e-13)
 
 
+def test_one_compiled_gradient_serves_any_number_of_classes_and_is_kept_on_disk():
+    assert Multinomial(2).record_gradient is Multinomial(3).record_gradient
+    assert Multinomial(2).record_gradient.stats.cache_path
+
+
 def test_two_classes_agree_with_the_logistic_loss():
     slope = Logistic().slope(1.5, [0.0, 1.0])
     for target in (0, 1):

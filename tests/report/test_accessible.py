@@ -11,7 +11,6 @@ import pytest
 
 import tailguard as tg
 from support.pages import Page
-from tailguard.planning import prediction_grid
 from tailguard.report.page import asset
 from tailguard.report.plan_page import plan_page
 
@@ -19,22 +18,27 @@ ENOUGH = 4.5  # contrast of text, by WCAG 2.2, 1.4.3 (AA)
 KNOWN = {"epsilon": 4.0, "delta": 1e-6, "random_state": 0}
 
 
-def report_of(kind):
-    X = np.random.default_rng(0).gamma(4.0, 3.0, (2000, 2))
-    if kind == "fit":
-        return tg.LinearRegression(**KNOWN).fit(X, X[:, 0]).report()
-    if kind == "mean":
-        return tg.mean(X, **KNOWN).report()
-    if kind == "minimize":
-        return tg.minimize(tg.losses.Huber(), X, X[:, 0], intercept=True, **KNOWN).report()
-    return tg.describe(X, **KNOWN).report()
+AXES = {"n_features": [2], "n_rows": [1000, 10_000], "epsilon": [1.0]}
+GRID = {
+    "task": "mean",
+    "guarantee": {"kind": "approx", "delta": 1e-6},
+    "axes": AXES,
+    "start": dict.fromkeys(AXES, 0),
+    "unit": "your units",
+    "methods": ["tg.mean"],
+    "cells": [[[None], [[0.1, 0, False]]]],
+}
 
 
-@pytest.fixture(scope="module", params=["fit", "mean", "minimize", "describe", "plan"])
+@pytest.fixture(scope="module", params=["fit", "describe", "plan"])
 def text(request):
+    """A page of coefficients, one of tables, and one of sliders."""
+    X = np.random.default_rng(0).gamma(4.0, 3.0, (2000, 2))
     if request.param == "plan":
-        return plan_page(prediction_grid("logistic", n_features=3, delta=1e-6))
-    return report_of(request.param).to_html()
+        return plan_page(GRID)
+    if request.param == "fit":
+        return tg.LinearRegression(**KNOWN).fit(X, X[:, 0]).report().to_html()
+    return tg.describe(X, **KNOWN).report().to_html()
 
 
 def luminance(colour):

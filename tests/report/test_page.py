@@ -332,22 +332,12 @@ def test_the_page_asks_for_nothing_and_runs_the_verifier_alone(text):
     assert len(text.encode()) < 200_000
 
 
-def test_the_page_can_be_read_without_eyes_or_a_mouse(text):
+def test_links_lead_to_the_sections_and_the_verdict_is_read_aloud(text):
     page = Page(text)
-    assert page.all("html") == [{"lang": "en"}]
-    assert len(page.all("h1")) == len(page.all("main")) == len(page.all("header")) == 1
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len({*ids})
     targets = [link["href"][1:] for link in page.all("a")]
     labels = [section["aria-labelledby"] for section in page.all("section")]
     assert targets == labels
-    assert {*labels} <= {*ids}
-    assert len(page.all("table")) == len(page.all("caption"))
-    assert all(caption for caption in page.tables)
-    assert all(head.get("scope") in {"row", "col"} for head in page.all("th"))
-    assert all(picture["aria-hidden"] == "true" for picture in page.all("svg"))
-    scrolling = [each for each in page.all("div") if each.get("class") == "scroll"]
-    assert all(each["tabindex"] == "0" and each["aria-label"] for each in scrolling)
+    assert {*labels} <= {attributes.get("id") for _, attributes in page.elements}
     [verdict] = [each for each in page.all("p") if each.get("role") == "status"]
     assert verdict["id"] == "verdict"
 

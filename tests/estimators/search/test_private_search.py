@@ -135,11 +135,10 @@ def test_a_plan_reads_no_records(monkeypatch):
         search().fit(X, Y)
 
 
-@pytest.mark.parametrize("law", ["logarithmic", "poisson"])
-def test_other_laws_keep_the_promise(law):
-    found = search(law=law, random_state=0).fit(X, Y)
+def test_another_law_keeps_the_promise():
+    found = search(law="logarithmic", random_state=0).fit(X, Y)
     assert 1.99 < found.certificate_.total.epsilon <= 2.0
-    assert found.plan_.selection.law == law
+    assert found.plan_.selection.law == "logarithmic"
 
 
 def test_one_expected_try_is_one_fit_with_its_score():
@@ -278,17 +277,13 @@ def test_few_tries_of_many_candidates_are_warned_of():
 
 REFUSED = {
     "a set": ({"candidates": {"n_nonzero"}}, "candidates must be a list of dicts"),
-    "a number": ({"candidates": 7}, "candidates must be a list of dicts"),
     "nothing": ({"candidates": {"n_nonzero": []}}, "candidates must be a list of dicts"),
     "a strange name": ({"candidates": [{"depth": 3}]}, "candidates must name parameters among"),
     "a budget": ({"candidates": [{"epsilon": 1.0}]}, "candidates must name parameters among"),
     "reading": ({"candidates": [{"missing": {}}]}, "candidates must name parameters among"),
     "a value": ({"candidates": [{"n_nonzero": 0}]}, "n_nonzero"),
-    "too few tries": ({"n_tries": 0.5}, "n_tries must be a number from 1"),
-    "a law": ({"law": "uniform"}, "law must be"),
     "no budget": ({"epsilon": None, "delta": None}, "epsilon"),
     "mu": ({"epsilon": None, "delta": None, "guarantee": tg.GDP(1.0)}, "must be ApproxDP"),
-    "pure": ({"epsilon": None, "delta": None, "guarantee": tg.PureDP(1.0)}, "must be ApproxDP"),
     "another estimator": ({"estimator": "linear"}, "estimator must be one of tailguard's"),
     "two budgets": (
         {"estimator": tg.SparseLinearRegression(epsilon=1.0)},
