@@ -10,26 +10,13 @@ from rich.progress import Progress
 
 import tailguard as tg
 from support.batched import arrow_table, small_memory
+from support.told import Told
 from tailguard.gate import Gate
 from tailguard.progress import ProgressBar, listening, progress_bar
 
 __all__ = ["small_memory"]
 X = np.random.default_rng(0).standard_normal((3000, 2))
 FIT = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
-
-
-class Told:
-    def __init__(self):
-        self.planned_answers, self.answers, self.reads = [], [], []
-
-    def planned(self, n_answers):
-        self.planned_answers.append(n_answers)
-
-    def answered(self, stage, n_rows):
-        self.answers.append((stage, n_rows))
-
-    def read(self, n_rows, n_all):
-        self.reads.append((n_rows, n_all))
 
 
 def fitted(X, **options):
@@ -41,19 +28,19 @@ def fitted(X, **options):
 
 def test_every_answer_is_told_with_its_stage_and_public_number_of_rows():
     model, told = fitted(X)
-    releases = [(r.stage, len(X)) for r in model.certificate_.releases for _ in range(r.times)]
-    assert told.answers == releases
-    assert told.planned_answers == [sum(stage.times for stage in model.plan_.stages)]
-    assert len(told.answers) <= told.planned_answers[0]
+    releases = [[r.stage, len(X)] for r in model.certificate_.releases for _ in range(r.times)]
+    assert told.of("answered") == releases
+    assert told.of("planned") == [[sum(stage.times for stage in model.plan_.stages)]]
+    assert len(told.of("answered")) <= told.of("planned")[0][0]
 
 
 def test_one_answer_is_planned_for_each_block():
     told = Told()
     with listening(told):
         model = tg.SparseLinearRegression(n_nonzero=1, **FIT).fit(X, X[:, 0])
-    n_steps = sum(stage == "descent" for stage, _ in told.answers)
+    n_steps = sum(stage == "descent" for stage, _ in told.of("answered"))
     others = sum(stage.times for stage in model.plan_.stages if stage.name != "descent")
-    assert told.planned_answers == [others + n_steps]
+    assert told.of("planned") == [[others + n_steps]]
     assert n_steps > 1
 
 
@@ -73,7 +60,7 @@ def test_what_is_told_depends_on_released_numbers_alone(monkeypatch):
     fitted(X)
     monkeypatch.setattr(Gate, "_noised", lambda *_: answers.pop(0))
     _, told = fitted(np.full_like(X, np.nan))
-    assert told.answers == expected.answers
+    assert told.of("answered") == expected.of("answered")
 
 
 def test_a_run_elsewhere_tells_nobody():
@@ -81,7 +68,7 @@ def test_a_run_elsewhere_tells_nobody():
     with listening(told):
         pass
     fitted(X)
-    assert told.answers == []
+    assert told.of("answered") == []
 
 
 def test_blocks_are_told_one_by_one():
@@ -96,7 +83,7 @@ def test_blocks_are_told_one_by_one():
     with listening(told):
         for block in blocks:
             gate.ask(CountBelow(columns=(0,)), np.zeros(1), stage, block=block)
-    assert told.answers == [("counts", 1500)] * 2
+    assert told.of("answered") == [["counts", 1500]] * 2
 
 
 @pytest.mark.parametrize("command", [True, False])
@@ -121,8 +108,8 @@ def test_a_pass_over_a_table_in_batches_tells_how_far_it_is(small_memory):
     with listening(told):
         tg.mean(arrow_table(values).to_reader, method="clipped", **FIT)
     # Runs of six chunks, once for each time that the table is read.
-    assert told.reads == [(6144, 9000), (9000, 9000)] * (len(told.reads) // 2)
-    assert len(told.reads) >= 2 * len(told.answers) > 0
+    assert told.of("read") == [[6144, 9000], [9000, 9000]] * (len(told.of("read")) // 2)
+    assert len(told.of("read")) >= 2 * len(told.of("answered")) > 0
 
 
 def test_the_bar_moves_within_a_pass_and_never_back():
@@ -147,7 +134,7 @@ def test_an_interruption_leaves_books_that_count(tmp_path, monkeypatch):
     class Stopping(Told):
         def answered(self, stage, n_rows):
             super().answered(stage, n_rows)
-            if len(self.answers) == 5:
+            if len(self.of("answered")) == 5:
                 raise KeyboardInterrupt
 
     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger)

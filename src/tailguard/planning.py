@@ -196,9 +196,11 @@ def _for_persons(
 
 
 # Values on the page of `tailguard plan --html`. A page of means takes 3 seconds (measured).
-ROWS_SHOWN = (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 3)), 10**7)
-EPSILONS_SHOWN = (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
-COLUMNS_SHOWN = (1, 3, 10, 30, 100)
+SHOWN: dict[str, tuple[float, ...]] = {
+    "n_features": (1, 3, 10, 30, 100),
+    "n_rows": (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 3)), 10**7),
+    "epsilon": (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0),
+}
 _useful_rows = lru_cache(maxsize=100)(useful_rows)  # called for every number of records
 
 
@@ -220,9 +222,9 @@ def prediction_grid(
     given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
     known: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
-    best = plan(**known, **{**given, "n_rows": ROWS_SHOWN[-1]})  # invalid ones are refused here
-    shown = {"n_features": COLUMNS_SHOWN, "n_rows": ROWS_SHOWN, "epsilon": EPSILONS_SHOWN}
-    axes = {name: sorted({*values, given[name]}) for name, values in shown.items()}
+    most = {"n_rows": max(SHOWN["n_rows"])}
+    best = plan(**known, **{**given, **most})  # invalid ones are refused here
+    axes = {name: sorted({*values, given[name]}) for name, values in SHOWN.items()}
     methods: list[str] = []
 
     def cell(*at: float) -> list[Any] | None:

@@ -41,15 +41,11 @@ def year(rng, n_rows):
     return rng.integers(1985, 2024, n_rows).astype(float)
 
 
-def identity(rng, n_rows):
-    return rng.permutation(n_rows) + 10_000_000.0
-
-
 def far_away(rng, n_rows):
     return 5_000.0 + rng.standard_normal(n_rows)
 
 
-COLUMNS = (with_code, clusters, rare_amounts, indicator, year, identity, far_away)
+COLUMNS = (with_code, clusters, rare_amounts, indicator, year, far_away)
 
 
 def records(column, seed):

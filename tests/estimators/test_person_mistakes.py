@@ -17,22 +17,6 @@ def visits(n_persons=3_000, most=2, seed=0):
     return X, X[:, 0] + rng.standard_normal(len(keys)), keys
 
 
-@pytest.mark.parametrize(
-    "candidates",
-    [
-        {"person": ["p"], "max_rows": [3]},
-        {"one_row_per_person": [True]},
-        {"weight": ["row"]},
-        {"max_rows": [3, 5]},
-    ],
-)
-def test_what_is_protected_is_no_candidate_of_a_search(candidates):
-    X, y, _ = visits(200)
-    search = tg.PrivateSearch(tg.LinearRegression(), candidates, epsilon=2.0, delta=1e-6)
-    with pytest.raises(tg.InputError, match="candidates must name parameters among"):
-        search.fit(X, y)
-
-
 def test_rows_of_one_feature_are_a_matrix():
     X, y, keys = visits()
     model = tg.LinearRegression(max_rows=5, **BUDGET).fit(X[:, :1], y, person=keys)

@@ -72,14 +72,6 @@ def test_scores_and_searches_are_those_of_the_dense_array(model):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int16])
-def test_other_types_are_those_of_the_dense_array(dtype):
-    X, dense, y = records(dtype=np.float64)
-    X, dense = (10 * X).astype(dtype), (10 * dense).astype(dtype)
-    found = [tg.LinearRegression(**BUDGET).fit(each, y).coef_.tobytes() for each in (X, dense)]
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize("method", [*MEANS, "auto"])
 def test_every_mean_is_that_of_the_dense_array(method):
     X, dense, _ = records()

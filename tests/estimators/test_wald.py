@@ -223,7 +223,7 @@ def test_a_frame_of_a_solver_without_variances_has_neither_intervals_nor_reasons
     assert (frame.reason == "").all()
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
+@pytest.mark.parametrize("scale", [1e-9, 1e12])
 def test_a_table_is_no_wider_than_a_screen(scale):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((N_ROWS, 3)) * scale

@@ -107,11 +107,15 @@ def test_the_noise_that_is_stated_grows_as_weights_add_up_to_less():
     assert (ratio < 3.0).all()
 
 
-def test_a_budget_for_a_constant_alone_serves_the_weighted_constant():
+def constant_by(weight):
+    """A fit of so many columns that its budget buys a constant alone."""
+    model = tg.LogisticRegression(epsilon=0.05, delta=1e-6, random_state=0, weight_bound=BOUND)
     with pytest.warns(tg.BudgetWarning):
-        found = tg.LogisticRegression(
-            epsilon=0.05, delta=1e-6, random_state=0, weight_bound=BOUND
-        ).fit(np.tile(X, (1, 150)), HEAVY.astype(int), sample_weight=W)
+        return model.fit(np.tile(X, (1, 150)), HEAVY.astype(int), sample_weight=weight)
+
+
+def test_a_budget_for_a_constant_alone_serves_the_weighted_constant():
+    found = constant_by(W)
     assert found.plan_.stages[-1].name == WEIGHT
     assert not found.coef_.any()
     share = np.average(HEAVY, weights=W)
@@ -142,10 +146,7 @@ def test_a_bound_far_above_the_weights_is_noted_by_the_released_total(model):
 
 
 def test_a_constant_alone_has_the_note_as_well():
-    with pytest.warns(tg.BudgetWarning):
-        found = tg.LogisticRegression(
-            epsilon=0.05, delta=1e-6, random_state=0, weight_bound=BOUND
-        ).fit(np.tile(X, (1, 150)), HEAVY.astype(int), sample_weight=np.full(N_ROWS, 0.02 * BOUND))
+    found = constant_by(np.full(N_ROWS, 0.02 * BOUND))
     assert not found.coef_.any()
     assert sum(note.startswith(WEIGHS_LITTLE) for note in found.notes_) == 1
 

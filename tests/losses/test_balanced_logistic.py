@@ -68,13 +68,6 @@ def test_the_expected_curvature_is_half_of_the_less_likely_outcome():
     np.testing.assert_allclose(average, expected, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("error")
-def test_expected_curvatures_lie_between_zero_and_a_quarter():
-    curvatures = BalancedLogistic().expected_curvature(np.concatenate([SCORES, EXTREME]))
-    assert curvatures.min() >= 0.0
-    assert curvatures.max() == 0.25
-
-
 def test_the_slope_of_a_record_depends_on_that_record_alone():
     loss = BalancedLogistic()
     rng = np.random.default_rng(0)

@@ -61,7 +61,6 @@ def test_what_only_the_curator_knows_is_not_stated():
     [
         (tg.GDP(1.0), "Custom", {"rho": 0.5}),
         (tg.ZCDP(0.25), "Zero-concentrated DP", {"rho": 0.25}),
-        (tg.ApproxDP(5.0, 1e-6), "Approximate DP", {"epsilon": 5.0, "delta": 1e-6}),
     ],
 )
 def test_each_promise_is_named_as_the_registry_does(promise, variant, parameters):

@@ -49,9 +49,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     """
     check_choice("scale", scale, SCALES)
     if not hasattr(result, "report"):
-        raise InputError(
-            f"result must be a fitted model, a search or a mean; got a {type(result).__name__}."
-        )
+        raise _refused(result, "a fitted model, a search or a mean")
     ax, report = _axes(ax), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
     for row, estimate in enumerate(report.estimates):
@@ -147,9 +145,7 @@ def histogram(
     (1, 'cells')
     """
     if not (hasattr(result, "edges") and hasattr(result, "counts")):
-        raise InputError(
-            f"result must be what tg.histogram returned; got a {type(result).__name__}."
-        )
+        raise _refused(result, "what tg.histogram returned")
     wanted = _wanted({*result.names}, columns)
     ax = _axes(ax)
     rows = zip(result.names, _labels(result), result.edges, result.counts, strict=True)
@@ -194,9 +190,7 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
         names, values = ["records"], np.array([result.value])
         lines = np.array([[result.value - result.low], [result.high - result.value]])
     else:
-        raise InputError(
-            f"result must be what tg.count or tg.crosstab returned; got a {type(result).__name__}."
-        )
+        raise _refused(result, "what tg.count or tg.crosstab returned")
     ax = _axes(ax)
     ax.barh(range(len(names)), values, xerr=lines, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
@@ -225,9 +219,9 @@ def matrix(
     """
     values: Any = getattr(result, "correlation", getattr(result, "value", None))
     if np.ndim(values) != 2 or np.shape(values) != (len(result.names),) * 2:
-        raise InputError(
-            "result must be what tg.correlation or tg.covariance returned, or tg.describe with "
-            f"correlations; got a {type(result).__name__}."
+        raise _refused(
+            result,
+            "what tg.correlation or tg.covariance returned, or tg.describe with correlations",
         )
     wanted = _wanted({*result.names}, columns)
     kept = [place for place, name in enumerate(result.names) if name in wanted]
@@ -290,10 +284,7 @@ def estimates(
         names, labels = result.names, _labels(result)
         parts, quantity = (value, value - reach, value + reach), "variance"
     else:
-        raise InputError(
-            "result must be what tg.actual_expected or tg.variance returned; got a "
-            f"{type(result).__name__}."
-        )
+        raise _refused(result, "what tg.actual_expected or tg.variance returned")
     wanted = _wanted({*names}, columns)
     rows = [row for name, *row in zip(names, labels, *parts, strict=True) if name in wanted]
     ax = _axes(ax)
@@ -358,10 +349,7 @@ def _curves(result: Any) -> list[tuple[Any, ...]]:
             for j, name in enumerate(result.names)
         ]
     if not (hasattr(result, "levels") and hasattr(result, "value")):
-        raise InputError(
-            "result must be what tg.quantile or tg.describe returned; got a "
-            f"{type(result).__name__}."
-        )
+        raise _refused(result, "what tg.quantile or tg.describe returned")
     parts = result.value, result.low, result.high
     return list(zip(result.names, _labels(result), *parts, strict=True))
 
@@ -370,6 +358,10 @@ def _labels(result: Any) -> list[str]:
     """Return what each row of a result is called: its column, or its group and column."""
     rows = zip(result.groups, result.names, strict=True)
     return [f"{group}: {name}" if group else name for group, name in rows]
+
+
+def _refused(result: Any, wanted: str) -> InputError:
+    return InputError(f"result must be {wanted}; got a {type(result).__name__}.")
 
 
 def _axes(ax: "Axes | None") -> "Axes":
@@ -389,7 +381,5 @@ def _certificate(result: Any) -> Any:
         if hasattr(result, name):
             return getattr(result, name)
     if not hasattr(result, "releases"):
-        raise InputError(
-            f"result must be a certificate, or have one; got a {type(result).__name__}."
-        )
+        raise _refused(result, "a certificate, or have one")
     return result
