@@ -222,8 +222,8 @@ def prediction_grid(
     given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
     known: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
-    most = {"n_rows": max(SHOWN["n_rows"])}
-    best = plan(**known, **{**given, **most})  # invalid ones are refused here
+    most = max(SHOWN["n_rows"])
+    best = plan(**known, **given | {"n_rows": most})  # invalid ones are refused here
     axes = {name: sorted({*values, given[name]}) for name, values in SHOWN.items()}
     methods: list[str] = []
 

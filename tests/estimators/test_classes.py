@@ -218,51 +218,29 @@ def test_each_person_counts_once_and_her_rows_may_lie_anywhere(tmp_path):
     assert of_file.coef_.tobytes() == model.coef_.tobytes()
 
 
-REFUSED = {
-    "intervals of probabilities": (
-        lambda m, X, y: m.predict_proba(X, interval="mean"),
-        "interval must be None for more than two classes",
-    ),
-    "private score": (
-        lambda m, X, y: m.private_score(X, y, epsilon=1.0, delta=1e-6),
-        "one of 3 classes",
-    ),
-    "ridge": (
-        lambda m, X, y: tg.LogisticRegression(classes=LABELS, alpha=1.0, **BUDGET).fit(X, y),
-        "alpha must be 0",
-    ),
-    "offset": (
-        lambda m, X, y: tg.LogisticRegression(classes=LABELS, **BUDGET).fit(
-            X, y, offset=np.ones(N_ROWS)
-        ),
-        "offset must be None",
-    ),
-    "offset of a prediction": (
-        lambda m, X, y: m.predict(X, offset=np.ones(N_ROWS)),
-        "offset must be None",
-    ),
-    "no intercept": (
-        lambda m, X, y: tg.LogisticRegression(classes=LABELS, fit_intercept=False, **BUDGET).fit(
-            X, y
-        ),
-        "fit_intercept must be True",
-    ),
-    "sparse": (
-        lambda m, X, y: tg.SparseLogisticRegression(classes=LABELS, **BUDGET).fit(X, y),
-        "classes must be two labels for a SparseLogisticRegression",
-    ),
-    "search": (
-        lambda m, X, y: tg.PrivateSearch(
-            tg.LogisticRegression(classes=LABELS), [{"alpha": 0.0}], epsilon=1.0, delta=1e-6
-        ).fit(X, y),
-        "estimator must be a model of one score",
-    ),
-}
+def three(**options):
+    return tg.LogisticRegression(classes=LABELS, **BUDGET | options)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_several_classes_do_not_have_is_refused_in_one_sentence(name, model, table):
-    call, sentence = REFUSED[name]
+ONES = np.ones(N_ROWS)
+SEARCH = tg.PrivateSearch(
+    tg.LogisticRegression(classes=LABELS), [{"alpha": 0.0}], epsilon=1.0, delta=1e-6
+)
+SPARSE = tg.SparseLogisticRegression(classes=LABELS, **BUDGET)
+REFUSED = [
+    (lambda m, X, y: m.predict_proba(X, interval="mean"), "interval must be None for more than"),
+    (lambda m, X, y: m.private_score(X, y, epsilon=1.0, delta=1e-6), "one of 3 classes"),
+    (lambda m, X, y: three(alpha=1.0).fit(X, y), "alpha must be 0"),
+    (lambda m, X, y: three().fit(X, y, offset=ONES), "offset must be None"),
+    (lambda m, X, y: m.predict(X, offset=ONES), "offset must be None"),
+    (lambda m, X, y: three(fit_intercept=False).fit(X, y), "fit_intercept must be True"),
+    (lambda m, X, y: SPARSE.fit(X, y), "classes must be two labels for a SparseLogistic"),
+    (lambda m, X, y: SEARCH.fit(X, y), "estimator must be a model of one score"),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), REFUSED)
+def test_what_several_classes_do_not_have_is_refused_in_one_sentence(call, sentence, model, table):
     with pytest.raises(tg.InputError, match=sentence) as refused:
         call(model, features(table), table["state"])
     assert "\n" not in str(refused.value)
