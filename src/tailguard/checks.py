@@ -113,7 +113,7 @@ def class_called(name: str, registry: Mapping[str, str], parameter: str = "name"
 
 def _is_short(value: object) -> bool:
     """Whether a value is a number, a text, None or a boolean; Python prints no huge integer."""
-    if isinstance(value, int) and value.bit_length() > LONGEST:
+    if isinstance(value, int) and value.bit_length() > 60:
         return False
     return value is None or isinstance(value, Real | str)
 

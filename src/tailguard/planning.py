@@ -41,7 +41,11 @@ from tailguard.solvers.registry import make_solver, solver_for
 from tailguard.wing import wing
 
 FACTS = (
-    *("strong_convexity", "smoothness", "row_limit", "growth_constant", "n_nonzero"),
+    "strong_convexity",
+    "smoothness",
+    "row_limit",
+    "growth_constant",
+    "n_nonzero",
     "gradient_bound",
 )
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"

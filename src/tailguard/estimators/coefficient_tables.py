@@ -1,4 +1,4 @@
-"""What a fitted model tells of its coefficients: intervals, tests and tables."""
+"""The methods of a fitted model on its coefficients: intervals, tests, tables and files."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -198,9 +198,9 @@ def unseen_others(
     }
     if not places:
         return reasons, ()
-    told = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
+    corrected = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
     note = (
         f"{UNSEEN}{listing([*dict.fromkeys(places.values())])} that were not declared: "
         "predictions for these are the baseline's"
     )
-    return told, (note,)
+    return corrected, (note,)

@@ -126,12 +126,12 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
                 setattr(self, f"{name}_", found[:, :-1])
                 setattr(self, f"{beside}_", found[:, -1])
 
-    def _score_of(self, X: Any, *, interval: Any = None, **told: Any) -> FloatArray:
+    def _score_of(self, X: Any, *, interval: Any = None, **more: Any) -> FloatArray:
         check_is_fitted(self)
-        for name, value in (("interval", interval), ("offset", told.get("offset"))):
+        for name, value in (("interval", interval), ("offset", more.get("offset"))):
             if value is not None and len(self.classes_) > 2:
                 raise InputError(f"{name} must be None for more than two classes.")
-        return super()._score_of(X, interval=interval, **told)
+        return super()._score_of(X, interval=interval, **more)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
         """Return the score of each row: the log-odds of the second class.

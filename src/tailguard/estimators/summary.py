@@ -103,8 +103,8 @@ def coefficient_cells(
             missing = f"{kind} ({marked[reason][0]})" if reason in marked else ""
             rows.append(CoefficientRow(called, coef, missing))
         else:
-            said = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
-            rows.append(CoefficientRow(called, coef | tests[row] | said))
+            noise_cell = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
+            rows.append(CoefficientRow(called, coef | tests[row] | noise_cell))
     return rows
 
 
@@ -116,7 +116,7 @@ def has_intervals(model: Any) -> bool:
 
 def _test_cells(model: Any) -> list[dict[str, str]]:
     """Return standard error, z, p and interval of each coefficient, the intercept last."""
-    told = zip(standard_errors(model), wald_test(model), intervals(model, LEVEL), strict=True)
+    tests = zip(standard_errors(model), wald_test(model), intervals(model, LEVEL), strict=True)
     return [
         {
             "std err": f"{std:.3g}",
@@ -125,7 +125,7 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
             ENDS[0]: f"{low:.4g}",
             ENDS[1]: f"{high:.4g}",
         }
-        for std, (z, p), (low, high) in told
+        for std, (z, p), (low, high) in tests
     ]
 
 
@@ -160,8 +160,8 @@ def note_line(note: str) -> str:
 
 def in_table(model: Any, note: str) -> bool:
     """Whether a note says again why coefficients have no number or no interval, as tables do."""
-    told = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
-    return told and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
+    repeated = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
+    return repeated and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
 
 
 def missing_cells(model: Any) -> str:
