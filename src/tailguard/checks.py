@@ -120,8 +120,6 @@ def _is_short(value: object) -> bool:
 
 def _number(value: object) -> float:
     """Return a number as a float; anything else as NaN, which meets no condition."""
-    if type(value) is float:  # by far the most frequent one
-        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
@@ -136,7 +134,7 @@ def _refusal(name: str, allowed: str, value: object) -> InputError:
 
 def check_finite(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing anything that is not a finite number."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not math.isfinite(number):
         raise _refusal(name, "a finite number", value)
     return number
@@ -144,7 +142,7 @@ def check_finite(name: str, value: object) -> float:
 
 def check_positive(name: str, value: object, *, infinite: bool = False) -> float:
     """Return ``value`` as a float above zero; infinity only if ``infinite``."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not number > 0 or (number == math.inf and not infinite):
         raise _refusal(name, "a number above 0" if infinite else "a finite number above 0", value)
     return number
@@ -152,7 +150,7 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> float
 
 def check_cost(name: str, value: object) -> float:
     """Return ``value`` as a float of at least 0; infinity means no privacy at all."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not number >= 0:
         raise _refusal(name, "a number of at least 0", value)
     return number
@@ -160,7 +158,7 @@ def check_cost(name: str, value: object) -> float:
 
 def check_failure(name: str, value: object) -> float:
     """Return ``value`` as a probability that is allowed to be 0 but not 1."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not 0 <= number < 1:
         raise _refusal(name, "a number of at least 0 and below 1", value)
     return number
@@ -168,7 +166,7 @@ def check_failure(name: str, value: object) -> float:
 
 def check_open_unit(name: str, value: object) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not 0 < number < 1:
         raise _refusal(name, "a number strictly between 0 and 1", value)
     return number
@@ -176,7 +174,7 @@ def check_open_unit(name: str, value: object) -> float:
 
 def check_between(name: str, value: object, low: float, high: float) -> float:
     """Return ``value`` as a float within ``[low, high]``."""
-    number = _number(value)
+    number = value if type(value) is float else _number(value)
     if not low <= number <= high:
         raise _refusal(name, f"a number from {low:g} to {high:g}", value)
     return number

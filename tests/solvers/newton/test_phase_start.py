@@ -34,8 +34,9 @@ def fit_spied(noise, *, name, n_rows, mu):
 
     def spied(session, fit):
         fit = honest(session, fit)
-        slopes, mu = fit.clipping.slopes, session.rounds_mu(fit.phase)
-        numbers = mu, slopes.distribution.quantile(0.5), slopes.center, session.mu_factor
+        slopes, mu, name = fit.clipping.slopes, session.rounds_mu(fit.phase), "rounds of phase 1"
+        raised = session.stage(name).mu / session.plan.stage(name).mu
+        numbers = mu, slopes.distribution.quantile(0.5), slopes.center, raised
         fits.append((fit.phase, *numbers))
         return fit
 

@@ -24,15 +24,19 @@ from tailguard.solvers.session import BudgetSession
 class FitSession(BudgetSession):
     """A budget session that knows the problem, its loss, and the shares of the plan.
 
-    After units are released, ``share_out`` gives their unspent budget to rounds and corrections:
-    each may then spend ``mu_factor`` times its planned mu.
+    After units are released, ``share_out`` gives their unspent budget to rounds and corrections.
+
+    Attributes
+    ----------
+    stages
+        The planned stages by name, each at the mu that a release of it may spend now.
     """
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
         super().__init__(plan, gate)
         self.loss = cast(Loss, plan.problem.loss)  # the plan checked that
         self.shares = shares
-        self.mu_factor = 1.0
+        self.stages = dict(plan.by_name)
         self.dropped: frozenset[str] = frozenset()
 
     def plans(self, name: str) -> bool:
@@ -50,49 +54,43 @@ class FitSession(BudgetSession):
 
     def stage(self, name: str) -> Stage:
         """Return the stage of that name, at the mu that a release of it may spend now."""
-        planned = self.plan.stage(name)
-        return replace(planned, mu=self._times(planned) * planned.mu)
+        return self.stages[name]
 
     def round(self, phase: int, rounds_left: int = 0) -> Stage:
         """Return the stage of a round; ``rounds_left`` > 0 splits the rest of the budget.
 
         Of the rest the stages after the rounds keep their part; 0 keeps the plan.
         """
-        stage = self.stage(self.rounds([phase])[0].name)
+        (stage,) = self.rounds([phase])
         if not rounds_left:
             return stage
         awaited = {*AFTER_ROUNDS} - self.dropped
-        later = self._total_mu(each for each in self.plan.stages if each.name in awaited)
+        later = total_mu(each for each in self.stages.values() if each.name in awaited)
         return replace(stage, mu=max(stage.mu, self.left(later) / math.sqrt(rounds_left)))
 
     def rounds(self, phases: Iterable[int]) -> list[Stage]:
-        """Return the planned rounds of some phases."""
+        """Return the rounds of some phases."""
         wanted = set(phases)
-        return [stage for stage in self.plan.stages if stage.phase in wanted]
+        return [stage for stage in self.stages.values() if stage.phase in wanted]
 
     def rounds_mu(self, phase: int) -> float:
         """Return the total mu of all rounds that read the same records as those of the phase."""
         early, count = self.shares.early, len(self.shares.rounds)
         rounds = self.rounds(range(early) if phase < early else range(early, count))
-        more = [self.plan.stage(name) for name in self.dropped] if phase >= early else []
-        return self._total_mu([*rounds, *more])
+        more = [self.stages[name] for name in self.dropped] if phase >= early else []
+        return total_mu([*rounds, *more])
 
     def share_out(self, *others: str) -> None:
         """Give the unspent budget of units, and of ``others``, to rounds and corrections."""
         spent = {*UNITS, WEIGHT, *others}
-        later = (stage.total_mu**2 for stage in self.plan.stages if stage.name not in spent)
-        unspent_mu = self.left(reserve=math.sqrt(sum(later)))
-        rounds = self.rounds(range(len(self.shares.rounds)))
-        corrections = (s for s in self.plan.stages if s.takes_rest and s.phase is None)
+        later = total_mu(stage for stage in self.plan.stages if stage.name not in spent)
+        growing = [stage for stage in self.plan.stages if stage.takes_rest]
         # Slightly less than all, since sums of squares are rounded.
-        more = unspent_mu**2 * (1.0 - 1e-9) / self._total_mu([*rounds, *corrections]) ** 2
-        self.mu_factor = math.sqrt(1.0 + more)
+        more = self.left(reserve=later) ** 2 * (1.0 - 1e-9) / total_mu(growing) ** 2
+        for stage in growing:
+            self.stages[stage.name] = replace(stage, mu=stage.mu * math.sqrt(1.0 + more))
 
-    def _total_mu(self, stages: Iterable[Stage]) -> float:
-        """Return the mu that all releases of some planned stages may spend together now."""
-        mus = [self._times(stage) * stage.total_mu for stage in stages]
-        return math.sqrt(sum([mu**2 for mu in mus]))
 
-    def _times(self, stage: Stage) -> float:
-        """Return the factor of a stage's planned mu that it may spend."""
-        return self.mu_factor if stage.takes_rest else 1.0
+def total_mu(stages: Iterable[Stage]) -> float:
+    """Return the mu that all releases of some stages spend together."""
+    return math.hypot(*[stage.total_mu for stage in stages])

@@ -159,8 +159,10 @@ class Shares:
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for one in fields(self):
-            if one.type is float and one.name != "bound":
-                name, share = f"shares.{one.name}", getattr(self, one.name)
+            share = getattr(self, one.name)
+            allowed = isinstance(share, float) and 0.0 < share < 1.0  # some may be 0 or 1
+            if one.type is float and one.name != "bound" and not allowed:
+                name = f"shares.{one.name}"
                 if one.name in needed:
                     check_open_unit(name, share)
                 else:

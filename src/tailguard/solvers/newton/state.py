@@ -87,7 +87,7 @@ class Geometry:
     @property
     def width(self) -> int:
         """The number of whitened coordinates."""
-        return self.view.width
+        return int(self.matrix.shape[1])
 
     @cached_property
     def inverse(self) -> FloatArray:
