@@ -5,9 +5,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import tailguard as tg
-from tailguard.data.design import design_matrix
+from tailguard.data.design import column_of, design_matrix
+from tailguard.data.matrices import to_vector
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.table import FrameTable, as_table
 
@@ -61,6 +63,13 @@ def test_a_file_gives_the_same_matrix(tmp_path):
         columns = opened_path(tmp_path / name)
         assert as_table(columns) is columns
         np.testing.assert_array_equal(design_matrix(columns, SCHEMA), EXPECTED)
+
+
+def test_a_column_of_several_files_is_read_cell_by_cell(tmp_path):
+    for number, cells in enumerate(([7.5, None], ["3", "a word"])):
+        parquet.write_table(pa.table({"cost": cells}), tmp_path / f"{number}.parquet")
+    found = to_vector(column_of(opened_path(tmp_path), "cost"))
+    np.testing.assert_array_equal(found, [7.5, np.nan, 3.0, np.nan])
 
 
 def test_features_may_be_categorical_only_or_numbers_only():

@@ -71,8 +71,6 @@ def _cell_number(cell: Any) -> float:
 
 def _is_empty(cell: Any, missing: set[int]) -> bool:
     """Whether a cell without a number is empty."""
-    if _n_entries(cell) > 1:
-        return False
     cell = _unpacked(cell)
     text = _text(cell)
     if text is not None:
@@ -88,21 +86,13 @@ def _missing_types() -> set[int]:
     return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
 
 
-def _n_entries(cell: Any) -> int:
-    """Return how many entries a list, a tuple or an array has; 1 for any other cell."""
-    kind = type(cell)
-    if kind is np.ndarray:
-        return int(cell.size)
-    return len(cell) if kind is list or kind is tuple else 1
-
-
 def _unpacked(cell: Any) -> Any:
-    """Return the single entry of a list, a tuple or an array; any other cell unchanged."""
+    """Return the only entry of a list, a tuple or an array, None if it has none; else the cell."""
     kind = type(cell)
-    if kind is np.ndarray:
-        return cell.item() if cell.size == 1 else None
     if kind is list or kind is tuple:
-        return cell[0] if len(cell) == 1 else None
+        return cell[0] if len(cell) == 1 else cell or None
+    if kind is np.ndarray and cell.size < 2:
+        return cell.item() if cell.size else None
     return cell
 
 

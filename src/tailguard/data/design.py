@@ -12,6 +12,7 @@ column that makes records void; each depends only on its own cell and the declar
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -27,7 +28,7 @@ from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import one_column, stacked, to_matrix, to_vector
 from tailguard.data.missing import filled
 from tailguard.data.schema import Schema
-from tailguard.data.table import as_table
+from tailguard.data.table import as_table, names_in
 from tailguard.data.terms.dates import date_numbers
 from tailguard.data.terms.term import Cells
 
@@ -226,11 +227,11 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
 
 
 def weight_of_score(
-    X: Any, names: Sequence[str], sample_weight: Any, bound: float | None, schema: Schema | None
+    X: Any, sample_weight: Any, bound: float | None, schema: Schema | None
 ) -> Weight | None:
-    """Return the weights for scoring rows of these columns; a schema declares the default."""
+    """Return the weights for scoring the rows of X; a schema declares the default."""
     if schema is not None and schema.weight is not None and bound is None:
-        if sample_weight is None and schema.weight not in names:
+        if sample_weight is None and schema.weight not in names_in(X):
             raise InputError(
                 "sample_weight must be given to score a model whose rows counted by weights, since "
                 f"X has no column {schema.weight!r}: a number per row, or another column's name."
@@ -248,19 +249,6 @@ def weight_parts(weight: Weight, n_rows: int) -> FloatArray:
     with np.errstate(all="ignore"):
         parts = np.minimum(numbers / weight.bound, 1.0)
         return np.where((numbers >= 0.0) & np.isfinite(numbers), parts, np.nan)
-
-
-def voided(
-    target: FloatArray | None, weight: FloatArray | None
-) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return targets with NaN for each NaN weight, and weights with zero in its place.
-
-    If ``target`` is None, it becomes zeros, so void records differ from records of weight zero.
-    """
-    if weight is None:
-        return target, None
-    target = np.where(np.isnan(weight), np.nan, 0.0 if target is None else target)
-    return target, np.nan_to_num(weight, nan=0.0)
 
 
 def declared_weight(schema: Schema) -> Weight | None:
@@ -333,21 +321,7 @@ def column_of(X: Any, name: str) -> Any:
 
 
 def _joined(columns: list[Any]) -> list[Any]:
-    return [*chain.from_iterable(columns)]
-
-
-def scored_numbers(
-    target: FloatArray | None, offset: FloatArray | None, loss: Any
-) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return target and offset; the offset is None if it can be subtracted from the target.
-
-    A loss of ``score + offset - target`` is a loss of ``score - (target - offset)``. If the
-    difference overflows, the record is void.
-    """
-    if target is None or offset is None or not takes_off(loss):
-        return target, offset
-    with np.errstate(all="ignore"):
-        return target - offset, None
+    return [*chain.from_iterable(map(cells_of, columns))]
 
 
 def takes_off(loss: Any) -> bool:
@@ -355,25 +329,23 @@ def takes_off(loss: Any) -> bool:
     return loss is not None and hasattr(loss, "link") and bool(loss.link.residual)
 
 
-def target_marks(y: Any, loss: Any, classes: Sequence[Any] | None) -> FloatArray:
-    """Return marks of targets: usable if the loss allows them or they are declared classes."""
-    where, column = one_column(y, "y")
-    usable = np.isfinite(target_numbers(y, loss, classes, len(column)))
-    return _refined(marks_of(column, where), usable)
+def marks_beside(
+    y: Any, offset: Offset | None, weight: Weight | None, loss: Any, classes: Sequence[Any] | None
+) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+    """Return marks of targets, offsets and weights: usable if they become finite numbers."""
+    targets = offsets = weights = None
+    if y is not None:
+        targets = _marks(y, "y", partial(target_numbers, y, loss, classes))
+    if offset is not None:
+        offsets = _marks(offset.column, offset.role, partial(offset_numbers, offset))
+    if weight is not None:
+        weights = _marks(weight.column, "sample_weight", partial(weight_parts, weight))
+    return targets, offsets, weights
 
 
-def offset_marks(offset: Offset) -> FloatArray:
-    """Return marks of offsets, which must be finite, or of exposures, which must be above zero."""
-    where, column = one_column(offset.column, offset.role)
-    usable = np.isfinite(offset_numbers(offset, len(column)))
-    return _refined(marks_of(column, where), usable)
-
-
-def weight_marks(weight: Weight) -> FloatArray:
-    """Return marks of weights, which must be finite and at least zero."""
-    where, column = one_column(weight.column, "sample_weight")
-    usable = np.isfinite(weight_parts(weight, len(column)))
-    return _refined(marks_of(column, where), usable)
+def _marks(given: Any, name: str, numbers: Callable[[int], FloatArray]) -> FloatArray:
+    where, column = one_column(given, name)
+    return _refined(marks_of(column, where), np.isfinite(numbers(len(column))))
 
 
 def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:

@@ -17,14 +17,12 @@ from tailguard.data.design import (
     TableColumn,
     Weight,
     feature_marks,
+    marks_beside,
     number_marks,
     offset_given,
-    offset_marks,
     read_columns,
-    target_marks,
     target_numbers,
     weight_given,
-    weight_marks,
     weight_of_score,
     weight_parts,
     with_offset,
@@ -39,9 +37,6 @@ from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces,
 from tailguard.data.table import Table, as_table
 from tailguard.data.terms.formula import with_formula
 from tailguard.privacy.unit import ROWS, Unit
-
-ORDERS = ("file", "any")
-"""The statements that a user may make about the order of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +58,7 @@ class Inputs:
     missing
         Constants for missing cells of a matrix, by the number of the column; a schema has its own.
     targets
-        The target as a column of every type that it has; for a table in batches the columns are
-        empty.
+        The target as a column of each of its types; of a table in batches without cells.
     names
         Names of the features, if they have names.
     row_ids
@@ -135,8 +129,9 @@ class Inputs:
     @property
     def weight_notes(self) -> tuple[str, ...]:
         """A note on weights, if rows have any."""
-        said = "rows count by their weights; weights above {:g} are cut"
-        return () if self.weight is None else (said.format(self.weight.bound),)
+        if self.weight is None:
+            return ()
+        return (f"rows count by their weights; weights above {self.weight.bound:g} are cut",)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -158,15 +153,12 @@ class Inputs:
 
     def marks(self, loss: Any = None, classes: Sequence[Any] | None = None) -> Iterator[Marks]:
         """Yield marks of all records in memory in order, some at a time."""
-        target = None if self.y is None else target_marks(self.y, loss, classes)
-        offset = None if self.offset is None else offset_marks(self.offset)
-        weight = None if self.weight is None else weight_marks(self.weight)
+        columns = marks_beside(self.y, self.offset, self.weight, loss, classes)
         first = 0
         for features in self._feature_marks():
             rows = slice(first, first + len(features))
             first = rows.stop
-            beside = (None if part is None else part[rows] for part in (target, offset, weight))
-            yield (features, *beside)
+            yield (features, *(None if column is None else column[rows] for column in columns))
 
     def _feature_marks(self) -> Iterator[Features]:
         length = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
@@ -221,34 +213,34 @@ def read_inputs(
     """Read a user's arguments; of a table in batches only the head is read.
 
     ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
-    text name columns, as the schema may do instead, and ``formula`` says what its target and terms
-    say. ``order`` says whether that of the rows may change. ``missing`` declares constants where
-    there is no schema. ``persons`` says how rows belong to persons; without it a schema that names
-    persons is refused. With ``features_only`` no target is read, whatever the
-    schema names, and X may be one vector.
+    text name columns, as the schema may do instead; ``formula`` declares target and terms.
+    ``missing`` declares constants if there is no schema. ``persons`` holds the arguments of
+    ``PersonRule.of``; without it a schema that names persons is refused. With ``features_only`` no
+    target is read, whatever the schema names, and X may be one vector.
 
     Examples
     --------
     >>> read_inputs(np.zeros((5, 2)), np.zeros(5)).n_features
     2
     """
-    check_choice("order", order, ORDERS)
+    check_choice("order", order, ("file", "any"))
     X = opened(X)
     if isinstance(columns, str):
         raise InputError(f"columns must be a list of names, such as [{columns!r}]; got a text.")
     added = offset_given(exposure, offset)
-    said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
-    if added is not None and isinstance(added.column, str):
-        known = schema is not None and getattr(schema, added.role) == added.column
-        said |= {} if known else {added.role: added.column}
     rule = PersonRule.declared(persons, schema)
     weight = weight_given(sample_weight, weight_bound)
     rule.check_axes(X, y=y, offset=added, weight=weight, may_be_vector=features_only)
-    if rule.column is not None and (schema is None or schema.person is None):
-        said |= {"person": rule.column, "max_rows": rule.unit.max_rows}
+    named: dict[str, Any] = {}
+    if added is not None and isinstance(added.column, str):
+        named |= {added.role: added.column}
+    if rule.column is not None:
+        named |= {"person": rule.column, "max_rows": rule.unit.max_rows}
     if weight is not None and isinstance(weight.column, str):
-        told = {"weight": weight.column, "weight_bound": weight.bound}
-        said |= {name: given for name, given in told.items() if getattr(schema, name, 0) != given}
+        named |= {"weight": weight.column, "weight_bound": weight.bound}
+    said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
+    # Estimators pass on what the schema declares already.
+    said |= {name: given for name, given in named.items() if getattr(schema, name, None) != given}
     beside = {"y": y, "offset": added, "weight": weight, "persons": rule}
     unnamed = formula is None and all(name is None for name in said.values())
     if schema is None and unnamed and not isinstance(X, Table):
@@ -270,13 +262,21 @@ def read_inputs(
 
 
 def scored_inputs(
-    X: Any, y: Any, score_of: Any, fitted: Unit, *,
-    exposure: Any, offset: Any, weighed: tuple[Any, float | None], schema: Schema | None, loss: Any,
-    labels: Sequence[Any] | None, **persons: Any,
-) -> Inputs:  # fmt: skip
-    """Return scores and targets in two columns; what is beside X by default as in the fit."""
-    names = X.names if isinstance(X, Table) else column_names(X) or ()
-    weight = weight_of_score(X, names, *weighed, schema)
+    X: Any,
+    y: Any,
+    score_of: Any,
+    fitted: Unit,
+    *,
+    exposure: Any,
+    offset: Any,
+    weighed: tuple[Any, float | None],
+    schema: Schema | None,
+    loss: Any,
+    labels: Sequence[Any] | None,
+    **persons: Any,
+) -> Inputs:
+    """Return scores and targets in two columns; by default with offset and weights of the fit."""
+    weight = weight_of_score(X, *weighed, schema)
     beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}
     rule = PersonRule.of_score(fitted, X, beside, **persons)
     score = score_of(X)
@@ -290,15 +290,15 @@ def scored_inputs(
     return replace(found, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
 
 
-def _of_matrix(X: Any, missing: Any, order: str, *, may_be_vector: bool, **beside: Any) -> Inputs:
+def _of_matrix(
+    X: Any, missing: Any, order: str, *, may_be_vector: bool, persons: PersonRule, **beside: Any
+) -> Inputs:
     features, is_vector = X, False
     if may_be_vector and not hasattr(X, "tocsr"):
         features, is_vector = to_matrix_or_vector(X)
-    features = to_features(features)
+    features, names = to_features(features), column_names(X)
     n_rows, n_features = features.shape
-    names = column_names(X)
     constants = missing_constants(missing, n_features, names)
-    persons = beside.pop("persons")
     persons.check_lengths(n_rows, **beside)
     return Inputs(
         records=features,
@@ -329,9 +329,8 @@ def _of_table(
     target = schema.target if y is None else None
     named = offset.column if offset is not None and isinstance(offset.column, str) else None
     weighed = weight.column if weight is not None and isinstance(weight.column, str) else None
-    others = (target, named, weighed, schema.row_id, schema.person)
-    beside = [name for name in others if name is not None]
-    features, columns = read_columns(table, schema, *beside)
+    beside = (target, named, weighed, schema.row_id, schema.person)
+    features, columns = read_columns(table, schema, *filter(None, beside))
     y = y if target is None else columns[target]
     if offset is not None and named is not None:
         offset = Offset(offset.role, named, columns[named])
@@ -376,7 +375,7 @@ def _of_batches(
     offset = None if offset is None else Offset(offset.role, offset.column)
     weight = None if weight is None else Weight(weight.column, weight.bound)
     beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
-    check_columns([*filter(None, beside)], table.names, table.where)
+    check_columns(filter(None, beside), table.names, table.where)
     # A column that is not read must not make records void.
     unread: dict[str, Any] = dict.fromkeys({"exposure", "offset"} - {offset and offset.role})
     unread |= {} if weight else {"weight": None, "weight_bound": None}

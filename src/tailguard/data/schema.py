@@ -208,19 +208,17 @@ class Schema:
         columns = declarations.columns_of_a_table(columns)
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
-        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
-        named = {*self.categorical, *self.dates, *self.drop, *self.missing, *beside, *self._read()}
+        declared = (*self.categorical, *self.dates, *self.drop, *self.missing)
+        named = {*declared, *self._beside, *self._read()}
         return tuple(name for name in columns if name not in named)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema with its features named, for a table that has these columns."""
         columns = declarations.columns_of_a_table(columns)
-        beside = (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
-        apart = {*self.drop, *beside}
         read, terms = self._read(), self.terms
         features = self.features
         if features is None:
-            features = [name for name in columns if name not in apart]
+            features = [name for name in columns if name not in (*self.drop, *self._beside)]
             if terms is not None and REST not in terms:
                 features = read
         if terms is not None:
@@ -237,6 +235,11 @@ class Schema:
         settled = replace(self, features=features, terms=terms)
         declarations.check_gaps(settled)
         return settled
+
+    @property
+    def _beside(self) -> tuple[str | None, ...]:
+        """The columns that are no features; None for each role that no column has."""
+        return (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
 
     def _read(self) -> list[str]:
         """Return the columns that terms read, in their order."""

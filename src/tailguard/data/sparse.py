@@ -114,17 +114,12 @@ def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, 
     return line, np.arange(len(line)) + np.repeat(first - np.cumsum(counts) + counts, counts)
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether something is a sparse matrix or array of SciPy."""
-    return is_a(X, "scipy.sparse", "sparray") or is_a(X, "scipy.sparse", "spmatrix")
-
-
 def to_features(X: Any) -> Features | SparseFeatures:
     """Return features as they are read: sparse ones stay sparse, others are a dense matrix."""
     if isinstance(X, SparseFeatures):
         return X
-    dense = isinstance(X, np.ndarray) or not is_sparse(X)
-    return to_matrix(X) if dense else SparseFeatures(X)
+    is_sparse = is_a(X, "scipy.sparse", "sparray") or is_a(X, "scipy.sparse", "spmatrix")
+    return SparseFeatures(X) if is_sparse else to_matrix(X)
 
 
 def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:

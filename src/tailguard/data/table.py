@@ -162,6 +162,11 @@ def as_table(X: Any) -> Table:
     return X if isinstance(X, Table) else FrameTable(X)
 
 
+def names_in(X: Any) -> tuple[str, ...]:
+    """Return the column names of a table or a frame; none of anything else."""
+    return X.names if isinstance(X, Table) else column_names(X) or ()
+
+
 def runs_of(frames: Iterable[Any], n_rows: int) -> Iterator[Run]:
     """Cut frames into runs of ``n_rows`` records, complete chunks; the last run may be shorter."""
     held: list[Any] = []

@@ -96,6 +96,11 @@ def test_what_is_learned_or_unknown_is_refused_in_one_sentence(formula, table):
     assert "\n" not in str(caught.value)
 
 
+def test_all_columns_are_those_without_another_role():
+    schema = tg.Schema(drop=["a"], row_id="b", person="c", max_rows=2, weight="d", weight_bound=1)
+    assert with_formula(schema, "y ~ .", list("yabcdx")).terms == ("x",)
+
+
 def test_every_name_that_learns_is_refused_by_name():
     for name in LEARNED:
         with pytest.raises(tg.InputError, match=f"must not use {name}, which would be learned"):

@@ -6,13 +6,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.design import (
     Marks,
+    Offset,
+    Weight,
     offset_numbers,
-    scored_numbers,
+    takes_off,
     target_numbers,
-    voided,
     weight_parts,
 )
 from tailguard.data.inputs import Inputs, read_inputs
@@ -196,15 +199,37 @@ def make_rows(
     beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
     beside |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
     inputs = X if read else read_inputs(X, y, **beside, missing=missing)
-    n_rows = inputs.n_rows
-    target = None if inputs.y is None else target_numbers(inputs.y, loss, classes, n_rows)
-    added_to_score = None if inputs.offset is None else offset_numbers(inputs.offset, n_rows)
-    weight = None if inputs.weight is None else weight_parts(inputs.weight, n_rows)
-    target, weight = voided(target, weight)
+    target, added_to_score, weight = numbers_beside(
+        inputs.y, inputs.offset, inputs.weight, loss, classes, inputs.n_rows
+    )
     return ArrayRows(
         inputs.records,
-        *scored_numbers(target, added_to_score, loss),
+        target,
+        added_to_score,
         weight=weight,
         missing=inputs.missing,
         marks=partial(inputs.marks, loss, classes),
     )
+
+
+def numbers_beside(
+    y: Any, offset: Offset | None, weight: Weight | None, loss: Any, classes: Any, n_rows: int
+) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+    """Return the target, the offset and the weight of each record; None for those not given.
+
+    A record whose weight is NaN gets the weight zero and the target NaN, so it is void; without
+    targets, those of all other records become zero.
+
+    A loss of ``score + offset - target`` is a loss of ``score - (target - offset)``, so there the
+    offset is subtracted from the target. If the difference overflows, the record is void.
+    """
+    target = None if y is None else target_numbers(y, loss, classes, n_rows)
+    added_to_score = None if offset is None else offset_numbers(offset, n_rows)
+    parts = None if weight is None else weight_parts(weight, n_rows)
+    if parts is not None:
+        target = np.where(np.isnan(parts), np.nan, 0.0 if target is None else target)
+        parts = np.nan_to_num(parts, nan=0.0)
+    if target is not None and added_to_score is not None and takes_off(loss):
+        with np.errstate(all="ignore"):
+            target, added_to_score = target - added_to_score, None
+    return target, added_to_score, parts

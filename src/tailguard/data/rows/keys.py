@@ -18,11 +18,11 @@ from tailguard.checks import InputError, check_integer, require
 from tailguard.data.columns import identifiers_of
 from tailguard.data.declarations import check_columns
 from tailguard.data.design import Offset, column_of
-from tailguard.data.frames import column_names, frame_column, is_column
+from tailguard.data.frames import frame_column, is_column
 from tailguard.data.matrices import one_column
 from tailguard.data.readers.lazy import silenced
 from tailguard.data.schema import Schema
-from tailguard.data.table import Table
+from tailguard.data.table import Table, names_in
 from tailguard.noise.keyed_hash import Identifiers, number_in
 from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 
@@ -111,8 +111,7 @@ class PersonRule:
     ) -> "PersonRule":
         """Return whom a model's score protects, with their keys: by default as its fit does."""
         if fitted.person is not None:
-            names = X.names if isinstance(X, Table) else column_names(X) or ()
-            if person is None and fitted.person not in names:
+            if person is None and fitted.person not in names_in(X):
                 raise InputError(
                     "person must be given to score a model that protects persons, since X has no "
                     f"column {fitted.person!r}: a key per row, or the name of another column; got "

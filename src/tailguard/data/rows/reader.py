@@ -22,17 +22,12 @@ from tailguard.data.design import (
     declared_weight,
     feature_marks,
     frame_matrix,
-    offset_marks,
-    offset_numbers,
-    scored_numbers,
+    marks_beside,
     takes_off,
-    target_marks,
     target_numbers,
-    voided,
-    weight_marks,
-    weight_parts,
 )
 from tailguard.data.frames import frame_column, rows_at
+from tailguard.data.rows.arrays import numbers_beside
 from tailguard.data.rows.base import BESIDE, Kernel, RecordBlock
 from tailguard.data.rows.threads import limited_blas
 from tailguard.data.schema import Schema
@@ -177,25 +172,14 @@ class RecordReader:
             return kernel.sum_block(block)
 
     def _of_frame(self, frame: Any) -> RecordBlock:
-        column, offset, weight = self._beside(frame)
-        features = frame_matrix(frame, self.schema)
-        n_rows = len(features)
-        target = None
-        if column is not None:
-            target = target_numbers(column, self.loss, self.classes, n_rows)
-        added = None if offset is None else offset_numbers(offset, n_rows)
-        parts = None if weight is None else weight_parts(weight, n_rows)
-        target, parts = voided(target, parts)
-        return RecordBlock(features, *scored_numbers(target, added, self.loss), parts)
+        features, beside = frame_matrix(frame, self.schema), self._beside(frame)
+        return RecordBlock(
+            features, *numbers_beside(*beside, self.loss, self.classes, len(features))
+        )
 
     def _marks_of(self, frame: Any) -> RecordBlock:
-        target, offset, weight = self._beside(frame)
-        return RecordBlock(
-            feature_marks(frame, self.schema),
-            None if target is None else target_marks(target, self.loss, self.classes),
-            None if offset is None else offset_marks(offset),
-            None if weight is None else weight_marks(weight),
-        )
+        beside = marks_beside(*self._beside(frame), self.loss, self.classes)
+        return RecordBlock(feature_marks(frame, self.schema), *beside)
 
     def _beside(self, frame: Any) -> tuple[Any, Offset | None, Weight | None]:
         """Return the target, the offset and the weight; None for those that are not declared."""

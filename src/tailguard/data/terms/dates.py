@@ -170,8 +170,9 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
 def _seconds(pattern: str | None, text: str) -> float:
     """Return the seconds after 1970 of text in the pattern or ISO 8601; NaN for other text."""
     try:
-        read = datetime.fromisoformat if pattern is None else None
-        return _after_1970(read(text) if read else datetime.strptime(text, pattern or ""))
+        if pattern is None:
+            return _after_1970(datetime.fromisoformat(text))
+        return _after_1970(datetime.strptime(text, pattern))
     except (ValueError, OverflowError):
         return np.nan
 

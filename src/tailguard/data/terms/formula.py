@@ -5,7 +5,6 @@ as levels or a mean, are refused.
 """
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from tailguard.checks import InputError, shown
 from tailguard.data.declarations import said_of
 from tailguard.data.schema import Schema
 from tailguard.data.terms.functions import FUNCTIONS, number_text
-from tailguard.data.terms.term import Factor, term_of
+from tailguard.data.terms.term import Factor, term_of, unquoted
 
 LEARNED = {"center", "scale", "standardize", "poly", "cr", "cs", "cc", "te", "bs", "hashed", "lag"}
 """Transforms of other packages that learn from all records."""
@@ -34,7 +33,8 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
     >>> declared.target, declared.terms, declared.levels
     ('cost', ('log(age)', 'sex'), {'sex': ('f', 'm')})
     """
-    apart = {*schema.drop, schema.exposure, schema.offset, schema.weight, schema.row_id}
+    apart = {*schema.drop, schema.exposure, schema.offset, schema.weight}
+    apart |= {schema.row_id, schema.person}
     left, right = _sides(formula, [name for name in columns if name not in apart])
     levels: dict[str, list[str]] = {}
     terms = [
@@ -94,10 +94,8 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
     text, method = str(factor.expr), factor.eval_method.value
     if method == "lookup":
         return str(Factor(text))
-    quoted = re.findall(r"`([^`]+)`", text)
-    names = {f"quoted_name_{place}": name for place, name in enumerate(quoted)}
-    stands_for = iter(names)
-    body = ast.parse(re.sub(r"`[^`]+`", lambda _: next(stands_for), text), mode="eval").body
+    code, names = unquoted(text)
+    body = ast.parse(code, mode="eval").body
     match body:
         case ast.Call(func=ast.Name("I"), args=[inner], keywords=[]):
             body = inner

@@ -58,14 +58,6 @@ def number_text(number: float) -> str:
     return repr(float(number)).removesuffix(".0")
 
 
-def _log(x: FloatArray, _: Sequence[float]) -> FloatArray:
-    return np.log(x)[:, None]
-
-
-def _log1p(x: FloatArray, _: Sequence[float]) -> FloatArray:
-    return np.log1p(x)[:, None]
-
-
 def _power(x: FloatArray, numbers: Sequence[float]) -> FloatArray:
     return _where_finite(x, np.power(x, numbers[0])[:, None])
 
@@ -120,8 +112,8 @@ def _numbered(column: str, knots: Sequence[float]) -> list[str]:
 
 
 FUNCTIONS = {
-    "log": Function(_log, "log(x)"),
-    "log1p": Function(_log1p, "log1p(x)"),
+    "log": Function(lambda x, _: np.log(x)[:, None], "log(x)"),
+    "log1p": Function(lambda x, _: np.log1p(x)[:, None], "log1p(x)"),
     "power": Function(_power, "power(x, 2)", least=1, most=1),
     "cut": Function(_cut, "cut(x, 10, 20)", _intervals, 1, math.inf, indicators=True),
     "linear": Function(_basis(1), "linear(x, 0, 10, 20)", _at_knots, 2, math.inf),

@@ -24,8 +24,6 @@ REST = "..."
 """The term for all columns whose cells no other term of one column reads, each unchanged."""
 
 QUOTED = re.compile(r"`([^`]+)`")
-# Placeholder for a quoted name in the text of an expression; no column is looked up by it.
-STANDS_FOR = "quoted_name_"
 
 Cells: TypeAlias = tuple[FloatArray, FloatArray]
 """A column before and after filling missing cells: one number, or the indicators, per row."""
@@ -146,6 +144,13 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
+def unquoted(text: str) -> tuple[str, dict[str, str]]:
+    """Replace quoted names, which Python cannot parse, by words; return the code and the names."""
+    names = {f"quoted_name_{place}": name for place, name in enumerate(QUOTED.findall(text))}
+    words = iter(names)
+    return QUOTED.sub(lambda _: next(words), text), names
+
+
 def _factor(text: str, term: str) -> Factor:
     """Parse a column, or a call of one of ``FUNCTIONS`` with a column and numbers."""
     quoted = QUOTED.fullmatch(text)
@@ -153,9 +158,7 @@ def _factor(text: str, term: str) -> Factor:
         return Factor(quoted[1])
     if text and text != REST and not re.search(r"[`()]", text):
         return Factor(text)
-    names = {f"{STANDS_FOR}{place}": name for place, name in enumerate(QUOTED.findall(text))}
-    stands_for = iter(names)
-    code = QUOTED.sub(lambda _: next(stands_for), text)
+    code, names = unquoted(text)
     try:
         call = ast.parse(code, mode="eval").body
         if not isinstance(call, ast.Call) or call.keywords or not isinstance(call.func, ast.Name):
