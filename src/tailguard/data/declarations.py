@@ -237,10 +237,9 @@ def check_places(schema: Any) -> None:
             "offset must not be declared beside an exposure, which enters as its logarithm: add "
             f"that to the offset; got {schema.offset!r} and {schema.exposure!r}."
         )
+    single = ("target", "exposure", "offset", "weight", "row_id", "person")
     places = {"features": schema.features or (), "drop": schema.drop}
-    places |= {"target": (schema.target,), "exposure": (schema.exposure,)}
-    places |= {"offset": (schema.offset,), "weight": (schema.weight,)}
-    places |= {"row_id": (schema.row_id,), "person": (schema.person,)}
+    places |= {place: (getattr(schema, place),) for place in single}
     seen: dict[str, str] = {}
     for place, columns in places.items():
         for column in columns:

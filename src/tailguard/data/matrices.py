@@ -30,28 +30,24 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     A table has a type for each column, which one cell may change. So single-precision numbers of a
     table are read in double precision.
     """
-    if type(X) is np.ndarray:  # what follows looks libraries of tables up
-        array: Features = numbers_of(X, name)
-        check_shape(array.shape, name)
-        return array
-    plain = pandas_floats(X) if is_a(X, "pandas", "DataFrame") else None
-    floats = arrow_floats(X) if is_arrow(X) else None
-    columns = frame_columns(X) if plain is None and floats is None else None
-    matrix: Features
-    if plain is not None:
-        matrix = plain
-    elif floats:
-        matrix = stacked(floats)
-    elif columns is None:
-        matrix = numbers_of(_typed(X, name), name)
-    elif columns:
-        matrix = stacked(
-            [numbers_of(values, _column_label(label, name)) for label, values in columns]
-        )
-    else:
-        matrix = np.empty((len(X), 0))
+    matrix = _matrix_of(X, name)
     check_shape(matrix.shape, name)
     return matrix
+
+
+def _matrix_of(X: Any, name: str) -> Features:
+    if type(X) is np.ndarray:  # what follows looks libraries of tables up
+        return numbers_of(X, name)
+    if is_a(X, "pandas", "DataFrame") and (plain := pandas_floats(X)) is not None:
+        return plain
+    if is_arrow(X) and (floats := arrow_floats(X)):
+        return stacked(floats)
+    columns = frame_columns(X)
+    if columns is None:
+        return numbers_of(_typed(X, name), name)
+    if not columns:
+        return np.empty((len(X), 0))
+    return stacked([numbers_of(values, _column_label(label, name)) for label, values in columns])
 
 
 def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArray:

@@ -31,6 +31,9 @@ Choose: TypeAlias = Callable[[Any], Any]
 Edge: TypeAlias = tuple[Any, int]
 """Rows of a part outside its complete chunks, and the number of the first row."""
 
+CHANGED = "X must have the same rows whenever it is read."
+"""The error message for a table that changed between two passes."""
+
 # Rows that a worker sums at once: 16 MB for twenty columns.
 RUN_ROWS = 100_000
 
@@ -224,9 +227,9 @@ def whole_chunks_of(length: int, first: int, chunk_rows: int) -> tuple[int, int]
 
 
 def check_same(now: object, before: object) -> None:
-    """Refuse a table whose public facts changed between two passes."""
+    """Refuse a table whose facts changed between two passes; no number is shown."""
     if now != before:
-        raise InputError("X must have the same rows whenever it is computed.")
+        raise InputError(CHANGED)
 
 
 def summed_edges(edges: Iterable[Edge], work: Work, chunk_rows: int) -> IntArray | int:

@@ -294,7 +294,7 @@ def test_a_frame_that_changes_is_refused(frame, spark, tmp_path):
     whole, mark = cut(spark, frame, 2), tmp_path / "mark"
     table = SparkTable(whole.mapInArrow(shortened(str(mark)), whole.schema))
     mark.touch()
-    with pytest.raises(tg.InputError, match="the same rows whenever it is computed"):
+    with pytest.raises(tg.InputError, match="the same rows whenever it is read"):
         StreamRows(table, RecordReader(Schema(features=COLUMNS)))
 
 

@@ -6,6 +6,7 @@ which keeps rows out of this process.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any, Self
 
@@ -78,14 +79,8 @@ class DaskTable(Table):
 
     def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
         """Cache the plans of parts for each set of columns, since Dask makes them slowly."""
-        planned: dict[tuple[str, ...], list[Any]] = {}
-
-        def once(names: Sequence[str]) -> list[Any]:
-            if tuple(names) not in planned:
-                planned[tuple(names)] = parts(names)
-            return planned[tuple(names)]
-
-        self._parts = once
+        planned = cache(parts)
+        self._parts: Callable[[Sequence[str]], list[Any]] = lambda names: planned(tuple(names))
 
     def empties(self) -> Iterable[Any]:
         """Return Dask's empty frame with its types, or those of files."""

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from inspect import isroutine
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from tailguard.checks import InputError, check_choice
 from tailguard.data.frames import is_a
@@ -17,9 +17,6 @@ from tailguard.data.readers.parquet import ParquetFiles, is_parquet
 from tailguard.data.readers.spark import SparkTable, spark_session
 from tailguard.data.table import Table
 
-TableFiles: TypeAlias = CsvTable | ParquetFiles
-"""Tables of files: a CSV file is read whole, Parquet files in batches."""
-
 LIBRARIES: tuple[tuple[str, str, Callable[[Any], Table]], ...] = (
     ("pyarrow.dataset", "Dataset", of_arrow_dataset),
     ("polars", "LazyFrame", of_polars),
@@ -27,9 +24,6 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Any], Table]], ...] = (
     ("dask.dataframe", "DataFrame", DaskTable),
     ("pyspark.sql", "DataFrame", SparkTable),
 )
-
-ENGINES = ("local", "dask", "spark")
-"""The engines that can read the files of a command."""
 
 
 def opened(X: Any) -> Any:
@@ -57,8 +51,8 @@ def opened(X: Any) -> Any:
     return of_arrow_readers(X) if isroutine(X) else X
 
 
-def opened_path(path: str | PathLike[str]) -> TableFiles:
-    """Return a table of a CSV file or of Parquet files."""
+def opened_path(path: str | PathLike[str]) -> CsvTable | ParquetFiles:
+    """Return a table of a CSV file, which is read whole, or of Parquet files, in batches."""
     place = Path(path)
     if os.path.isfile(place) and not is_parquet(place):
         return CsvTable(place)
@@ -68,7 +62,7 @@ def opened_path(path: str | PathLike[str]) -> TableFiles:
 def opened_table(path: str | PathLike[str], engine: str = "local", *, fewest: int = 1) -> Table:
     """Return a table of the files of a command; refuse fewer records than ``fewest``."""
     files = opened_path(path)
-    if check_choice("--engine", engine, ENGINES) == "local":
+    if check_choice("--engine", engine, ("local", "dask", "spark")) == "local":
         files.check_rows(fewest)
         return files
     if not isinstance(files, ParquetFiles):

@@ -22,14 +22,12 @@ from tailguard.data.frames import frame_column, is_column
 from tailguard.data.matrices import one_column
 from tailguard.data.readers.lazy import silenced
 from tailguard.data.schema import Schema
-from tailguard.data.table import Table, names_in
+from tailguard.data.table import CHANGED, Table, check_same, names_in
 from tailguard.noise.keyed_hash import Identifiers, number_in
 from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 
 NOBODY = -1
 """The number of the person of a row without a key."""
-CHANGED = "X must have the same rows whenever it is read."
-"""The message for keys that an earlier pass did not have."""
 # Keys that are read at a time where a table is read in batches: 8 MB of whole numbers.
 KEYS_AT_ONCE = 2**20
 
@@ -291,8 +289,7 @@ class PersonKeys:
         is_whole = np.array([isinstance(key, int) for key in read], dtype=np.bool_)
         found = np.array([key for key in read if isinstance(key, int)], dtype=np.int64)
         numbers[is_whole] = self._of_whole(found)
-        if (numbers == NOBODY).sum() != read.count(None):
-            raise InputError(CHANGED)
+        check_same((numbers == NOBODY).sum(), read.count(None))
         return numbers
 
     def _of_whole(self, keys: IntArray) -> IntArray:

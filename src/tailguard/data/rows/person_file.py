@@ -33,7 +33,7 @@ from tailguard.data.rows.record_file import (
     FEWEST_PARTS,
     RECORDS_AT_ONCE,
     RecordFile,
-    names_of,
+    names_beside,
     record_type,
     width_of,
 )
@@ -135,7 +135,7 @@ def used_rows(
     rows: StreamRows, keys: PersonKeys, hashed: KeyedHash, *, marked: bool = False
 ) -> RecordFile:
     """Read the table once into a file, and keep the used rows, or their marks."""
-    schema, beside = rows.reader.schema, names_of(rows.stored)[2:]
+    schema, beside = rows.reader.schema, names_beside(rows.stored)
     n_columns = len(schema.features or ()) if marked else rows.n_features
     if marked and schema.target is None:
         beside = tuple(name for name in beside if name != "target")

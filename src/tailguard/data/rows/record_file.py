@@ -18,6 +18,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, RoomError
 from tailguard.data.rows.base import RecordBlock
+from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.sources import Words
 
 # Error numbers of a full disk or quota.
@@ -34,9 +35,9 @@ def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
     return np.dtype(columns + [(name, "i8" if name == "person" else "f8") for name in beside])
 
 
-def names_of(stored: np.dtype[Any]) -> tuple[str, ...]:
-    """Return the fields of a record in a file."""
-    return stored.names or ()
+def names_beside(stored: np.dtype[Any]) -> tuple[str, ...]:
+    """Return the vectors of a record in a file, without its value and its features."""
+    return (stored.names or ())[2:]
 
 
 def width_of(stored: np.dtype[Any]) -> int:
@@ -109,7 +110,7 @@ class RecordFile:
         """Return records in the order of their parts, and the number of records of each part."""
         records = np.empty(block.n_rows, dtype=self.stored)
         records["value"], records["features"] = values, block.features
-        for name in names_of(self.stored)[2:]:
+        for name in names_beside(self.stored):
             records[name] = block.vector(name)
         counts = np.bincount(parts, minlength=len(self._counts))
         return records[np.argsort(parts, kind="stable")], counts
@@ -122,12 +123,11 @@ class RecordFile:
         for records, counts in shared:
             stop = np.cumsum(counts)
             if (places + counts > ends).any():
-                raise InputError("X must have the same rows whenever it is read.")
+                raise InputError(CHANGED)
             for part in np.flatnonzero(counts):
                 self._put(records[stop[part] - counts[part] : stop[part]], int(places[part]))
             places += counts
-        if (places != ends).any():
-            raise InputError("X must have the same rows whenever it is read.")
+        check_same(places.tolist(), ends.tolist())
         self.n_rows = 0
         for first, count in zip(starts.tolist(), self._counts.tolist(), strict=True):
             if count:
@@ -139,7 +139,7 @@ class RecordFile:
     def block(self, first: int, count: int) -> RecordBlock:
         """Return ``count`` records from ``first`` on."""
         records = self._read(first, count)
-        beside = {name: np.ascontiguousarray(records[name]) for name in names_of(self.stored)[2:]}
+        beside = {name: np.ascontiguousarray(records[name]) for name in names_beside(self.stored)}
         return RecordBlock(np.ascontiguousarray(records["features"]), **beside, first=first)
 
     def picked(self, places: IntArray) -> "RecordFile":
@@ -167,7 +167,7 @@ class RecordFile:
 
     def _heads(self, first: int, count: int) -> Any:
         """Return all fields except the features of ``count`` records from ``first`` on."""
-        names = [name for name in names_of(self.stored) if name != "features"]
+        names = ("value", *names_beside(self.stored))
         heads = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
         for start in range(0, count, RECORDS_AT_ONCE):
             some = self._read(first + start, min(RECORDS_AT_ONCE, count - start))
@@ -188,7 +188,7 @@ class RecordFile:
         while view:
             n_read = os.preadv(self._file.fileno(), [view], place)
             if n_read == 0:
-                raise InputError("X must have the same rows whenever it is read.")
+                raise InputError(CHANGED)
             view, place = view[n_read:], place + n_read
         return np.frombuffer(content, dtype=self.stored)
 

@@ -22,7 +22,13 @@ from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import BESIDE, CHUNK_ROWS, Kernel, RecordBlock, Rows
 from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
-from tailguard.data.rows.record_file import RecordFile, free_room, names_of, record_type, width_of
+from tailguard.data.rows.record_file import (
+    RecordFile,
+    free_room,
+    names_beside,
+    record_type,
+    width_of,
+)
 from tailguard.data.rows.threads import added, in_turn, resolve_threads
 from tailguard.data.table import Run, Table, Work, runs_of
 from tailguard.noise.keyed_hash import KeyedHash
@@ -194,7 +200,7 @@ class FileRows:
     def __init__(self, file: RecordFile, n_rows: int) -> None:
         self._file = file
         self.stored = file.stored
-        self.has_offset, self.has_weight = (n in names_of(file.stored) for n in BESIDE[1:])
+        self.has_offset, self.has_weight = (n in names_beside(file.stored) for n in BESIDE[1:])
         self.n_rows, self.n_features = n_rows, file.stored["features"].shape[0]
         self._length = whole_chunks(NUMBERS_AT_ONCE, width_of(file.stored))
 
@@ -330,7 +336,7 @@ class GatheredRows:
         by_place = np.argsort(places)
         places = places[by_place]
         features = np.empty((len(places), self.n_features))
-        beside: dict[str, Any] = {name: np.empty(len(places)) for name in names_of(self.stored)[2:]}
+        beside: dict[str, Any] = {name: np.empty(len(places)) for name in names_beside(self.stored)}
         for block in self._rows.blocks(places):
             low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
             found = block.at(places[low:high] - block.place)

@@ -54,7 +54,7 @@ from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joine
 from tailguard.data.rows.record_file import RecordFile, check_room, parts_for, record_type, width_of
 from tailguard.data.rows.streams import NUMBERS_GATHERED, FileRows, StreamRows
 from tailguard.data.schema import Schema
-from tailguard.data.table import Table
+from tailguard.data.table import CHANGED, Table, check_same
 from tailguard.noise.keyed_hash import Identifiers, KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
@@ -190,7 +190,7 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     most = LARGEST_WORD if every else Ranks.of(rows, hashed, count, 1).most
     identified = list(rows.identified(hashed, most))
     if sum(block.n_rows for block, _ in identified) < count:
-        raise InputError("X must have the same rows whenever it is read.")
+        raise InputError(CHANGED)
     blocks, values = zip(*identified, strict=True)
     chosen = ArrayRows.of_block(joined(blocks))
     return first_of(chosen, np.concatenate(values), hashed, count)
@@ -262,8 +262,7 @@ class Ranks:
     def of(cls, rows: StreamRows, hashed: KeyedHash, count: int, n_parts: int) -> "Ranks":
         """Count the hashes of all records; refuse a table whose number of rows changed."""
         counts = rows.counted(hashed)
-        if int(counts.sum()) != rows.n_rows:
-            raise InputError("X must have the same rows whenever it is read.")
+        check_same(int(counts.sum()), rows.n_rows)
         return cls(counts, count, n_parts)
 
     @property
