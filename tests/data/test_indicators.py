@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tailguard.checks import InputError
 from tailguard.data.declarations import check_levels, indicator_names
 from tailguard.data.design import indicators
 
@@ -33,6 +34,21 @@ Hostile = Talking("Hostile", (), QUESTIONS)  # a cell and a type whose code rais
 Float = type("Float", (float,), QUESTIONS)
 
 
+@pytest.mark.parametrize(
+    "levels",
+    [(), ("a", "a"), ("a", ""), ("a", "other"), ("other",), ("1", "1.0"), (1, "1"), ("01", "1")],
+)
+def test_levels_are_different_and_not_reserved(levels):
+    with pytest.raises(InputError, match="levels of 'x' must be different"):
+        check_levels("x", levels)
+
+
+@pytest.mark.parametrize("levels", ["ab", None, 3, {"a": 1}, [1.5], [None], [True], [["a"]]])
+def test_levels_are_a_list_of_text_or_whole_numbers(levels):
+    with pytest.raises(InputError, match="levels of 'x' must be a list of text or whole numbers"):
+        check_levels("x", levels)
+
+
 def test_each_level_has_its_column_and_strangers_share_the_last():
     coded = indicators(["b", "z", "a", "c", "y"], ("a", "b", "c"))
     np.testing.assert_array_equal(coded, [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -50,7 +66,8 @@ def test_a_missing_cell_is_nan_throughout_and_changes_no_other(cell):
 def test_the_width_does_not_depend_on_the_cells():
     levels = ("a", "b", "c")
     assert indicators([], levels).shape == (0, 3)
-    assert len(indicator_names("x", levels)) == indicators(["a"], levels).shape[1] == 3
+    assert indicators(["a"], levels).shape == (1, 3)
+    assert indicator_names("x", levels) == ("x=b", "x=c", "x=other")
 
 
 @pytest.mark.parametrize("cell", [2, 2.0, "2", " 2.0", b"2", np.int8(2), np.float32(2.0)])

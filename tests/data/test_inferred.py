@@ -45,7 +45,6 @@ MAKERS = {
     "pandas": pd.Series,
     "pandas nullable": lambda cells: pd.Series(cells).convert_dtypes(),
     "pandas arrow": lambda cells: pd.Series(cells).convert_dtypes(dtype_backend="pyarrow"),
-    "pandas array": pd.array,
     "pandas index": pd.Index,
     "polars": lambda cells: None if panics(cells) else pl.Series(cells, strict=False),
     "pyarrow": pa.array,

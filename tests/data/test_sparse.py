@@ -63,7 +63,7 @@ def matrix_of(records, dtype=np.float64):
     return X
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(entries(), min_size=N_ROWS, max_size=N_ROWS), entries(), st.integers(0, N_ROWS - 1))
 def test_a_replaced_record_changes_no_bit_of_another(records, other, place):
     """Whatever it holds and however much of it: also what SciPy would write elsewhere."""
@@ -80,7 +80,7 @@ def test_a_replaced_record_changes_no_bit_of_another(records, other, place):
     assert outside or alone.tobytes() == after[place].tobytes()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(entries(), min_size=N_ROWS, max_size=N_ROWS), entries())
 def test_in_another_format_a_replaced_record_changes_no_bit_of_another_either(records, other):
     """Twenty entries of a cell: to sort them by columns, were it not stable, would change sums."""

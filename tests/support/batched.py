@@ -1,5 +1,6 @@
 """Tables that are read in batches and not kept in memory, and arrays of the same rows."""
 
+import hashlib
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,13 @@ def small_memory(monkeypatch):
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 3 * 2**12)
     monkeypatch.setattr(streams, "NUMBERS_GATHERED", 3 * 2**13)
+
+
+def digest(model):
+    """A hash of everything that a fit lets out."""
+    numbers = (model.coef_, model.intercept_, model.coef_noise_std_, model.intercept_noise_std_)
+    text = b"".join(np.asarray(number).tobytes() for number in (*numbers, model.coef_std_))
+    return hashlib.sha256(text + model.certificate_.to_json().encode()).hexdigest()
 
 
 def arrow_table(features, **others):

@@ -176,15 +176,6 @@ def test_a_mean_without_identifiers_runs_or_is_refused_before_anything_is_spent(
     assert refused(work) == bool(plan.stages_by_place)
 
 
-def test_a_mean_of_given_scale_needs_no_identifiers(cuts):
-    known = {"method": "clipped", "clip_norm": 9.0, "columns": COLUMNS, "order": "any", **BUDGET}
-    found = {tg.mean(source, **known).value.tobytes() for source in cuts.values()}
-    arrays = [cuts[name][COLUMNS].to_numpy() for name in ("pandas", "shuffled")]
-    known.pop("columns")
-    found |= {tg.mean(array, **known).value.tobytes() for array in arrays}
-    assert len(found) == 1
-
-
 def test_a_plan_says_for_which_stages_identifiers_are_needed(frame):
     plan = tg.LinearRegression(**BUDGET).fit(frame[COLUMNS], frame["cost"]).plan_
     assert "rows without an order need a row_id, for target scale, scale" in plan.explain()

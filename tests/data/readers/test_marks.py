@@ -136,7 +136,7 @@ def test_cells_are_read_run_by_run_and_never_kept(table, monkeypatch):
     assert max(largest) < N_ROWS
 
 
-@pytest.mark.parametrize("kind", ["csv", "folder", "dask", "lazy", "duckdb", "dataset"])
+@pytest.mark.parametrize("kind", ["csv", "folder", "dask", "lazy"])
 def test_a_run_over_any_source_stops_and_names_the_column(kind, tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.standard_t(3, (N_ROWS, 2)), columns=["age", "cost"])
@@ -148,8 +148,6 @@ def test_a_run_over_any_source_stops_and_names_the_column(kind, tmp_path):
         "folder": lambda: str(parquet_sources(table, tmp_path)["folder"]),
         "dask": lambda: dd.from_pandas(frame, npartitions=3),
         "lazy": lambda: pl.from_pandas(frame).lazy(),
-        "duckdb": lambda: duckdb.connect().from_arrow(table),
-        "dataset": lambda: ds.dataset(table),
     }[kind]()
     for stop in (
         lambda: tg.LinearRegression(guarantee=tg.GDP(1.0)).fit(source, target="cost"),

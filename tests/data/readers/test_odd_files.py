@@ -230,10 +230,7 @@ def test_what_reads_several_files_as_one_table_is_refused_whatever_they_hold(rea
             assert refusal(lambda: make(tmp_path)) == said
 
 
-ONE_FILE = {
-    "path": str,
-    "dataset": ds.dataset,
-    "dask": dd.read_parquet,
+ONE_FILE = {  # beside the readers of several files above
     "polars": pl.scan_parquet,
     "polars, in memory": lambda path: pl.read_parquet(path).lazy(),
     "polars, filtered": lambda path: pl.scan_parquet(path).filter(pl.lit(value=True)),

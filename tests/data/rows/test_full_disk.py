@@ -43,9 +43,9 @@ def filling_up(monkeypatch, code, room):
     monkeypatch.setattr(os, "pwrite", pwrite)
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-@pytest.mark.parametrize("room", [0, 100_001])
-@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize(
+    ("code", "room", "seed"), [(errno.ENOSPC, 0, None), (errno.EDQUOT, 100_001, 0)]
+)
 def test_a_full_disk_is_named_with_a_remedy(told, code, room, seed, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     filling_up(monkeypatch, code, room)

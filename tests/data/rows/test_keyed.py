@@ -90,14 +90,6 @@ def test_samples_and_orders_are_by_places_in_the_secret_order(place):
     np.testing.assert_array_equal(records(rows.in_order(places)), found[places])
 
 
-def test_identifiers_that_repeat_or_are_missing_lose_no_record(place):
-    repeated = TABLE.with_columns(id=pl.when(pl.col("id") % 2 == 0).then(None).otherwise(1))
-    found, expected = records(rows_of(repeated)), TABLE.select("a", "b", "y").to_numpy()
-    np.testing.assert_array_equal(
-        found[np.lexsort(found.T)], expected.astype(np.float64)[np.lexsort(expected.T)]
-    )
-
-
 SHARED = {
     "all missing": pl.lit(None, dtype=pl.Int64),
     "all alike": pl.lit(7),

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from support.loops import loop
 from tailguard.checks import BudgetError, InputError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.keys import Persons
@@ -15,7 +14,6 @@ from tailguard.noise import orders
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 from tailguard.privacy.books.blocks import Block, Blocks
 from tailguard.privacy.unit import Unit
-from tailguard.queries.counts import CountBelow
 
 
 def values_of(rows):
@@ -26,18 +24,6 @@ def partitions(n_rows=10, seed=0):
     features = np.arange(float(n_rows))[:, None]
     rows = ArrayRows(features, 10.0 * features[:, 0], -features[:, 0])
     return Partitions(rows, SimulationSource(seed))
-
-
-def test_restricted_rows_keep_every_column_together():
-    rows = partitions()._rows.restricted(np.array([7, 2, 5]))
-    records = rows._records
-    assert values_of(rows) == [7.0, 2.0, 5.0]
-    assert records.target.tolist() == [70.0, 20.0, 50.0]
-    assert records.offset.tolist() == [-7.0, -2.0, -5.0]
-    assert rows.n_rows == 3
-    assert records.features.flags.c_contiguous
-    below = loop(CountBelow((0,)), [5.0])
-    assert rows.reduce(below).tolist() == [2]
 
 
 def test_restricted_rows_keep_single_precision_and_void_records():

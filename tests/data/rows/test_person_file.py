@@ -63,17 +63,16 @@ def peak(n_batches, keys_of):
 
 @pytest.mark.usefixtures("few_at_once")
 def test_memory_is_flat_in_the_number_of_rows():
-    short, long = (peak(n, lambda rows: rows % 2_000) for n in (20, 160))
-    assert long < short + 4 * 140 * BATCH  # a row has four words of eight bytes
+    short, long = (peak(n, lambda rows: rows % 2_000) for n in (20, 80))
+    assert long < short + 4 * 60 * BATCH  # a row has four words of eight bytes
 
 
 @pytest.mark.usefixtures("few_at_once")
 def test_rows_of_one_person_take_a_few_words_each():
     """Half of all rows are hers: never are all in memory, but their values are."""
-    n_rows = 160 * BATCH
     short = peak(20, lambda rows: rows % 2_000)
-    long = peak(160, lambda rows: np.where(rows % 2, 0, rows % 2_000))
-    assert long < short + 100 * n_rows
+    long = peak(80, lambda rows: np.where(rows % 2, 0, rows % 2_000))
+    assert long < short + 100 * 80 * BATCH
 
 
 def test_a_person_s_rows_are_those_of_memory_however_many_she_has():

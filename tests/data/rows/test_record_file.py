@@ -11,7 +11,7 @@ from tailguard.data.rows import record_file
 from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.record_file import RecordFile, check_room
 
-N_ROWS = 8 * 2**15 + 1
+N_ROWS = 2 * 2**15 + 1
 
 
 def test_a_part_is_put_in_order_in_hardly_more_memory_than_it_takes():

@@ -14,7 +14,7 @@ from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource
 
-N_ROWS, N_KEYS, FALSE_ALARM = 4, 1_200, 1e-6
+N_ROWS, N_KEYS, FALSE_ALARM = 4, 400, 1e-6
 ORDERS = {order: number for number, order in enumerate(permutations(range(N_ROWS)))}
 IDENTIFIERS = {
     "different": np.array([3, 9, 2**40, -7]),
