@@ -30,7 +30,6 @@ HOLDERS = {
     "pandas-arrow": pd.Series(WORDS, dtype="string[pyarrow]"),
     "pandas-arrow-type": pd.Series(WORDS, dtype=pd.ArrowDtype(pa.large_string())),
     "pandas-index": pd.Index(WORDS, dtype=object),
-    "pandas-array": pd.array(WORDS, dtype="string"),
     "polars-category": pl.Series(WORDS, dtype=pl.Categorical),
     "polars-frame": pl.DataFrame({"y": WORDS}),
     "pyarrow-dictionary": pa.chunked_array([WORDS[:2], WORDS[2:]]).dictionary_encode(),
@@ -39,7 +38,6 @@ HOLDERS = {
     "pyarrow-bytes": pa.array([b"no", b"yes", b"\xff", None]),
     "one-word lists": [["no"], ("yes",), ["no", "yes"], None],
     "range-like": deque(WORDS),
-    "frame": pd.DataFrame({"y": WORDS}),
 }
 
 
@@ -101,13 +99,6 @@ def test_a_matrix_of_labels_is_refused():
 
     with pytest.raises(InputError, match="y must be one column"):
         encode_labels(pd.DataFrame({"a": [0], "b": [1]}), [0, 1])
-
-
-def test_a_masked_label_is_missing():
-    masked = np.ma.MaskedArray([[0], [1], [1]], mask=[[0], [0], [1]])
-    np.testing.assert_array_equal(encode_labels(masked, [0, 1]), [0.0, 1.0, np.nan])
-    missing = np.ma.MaskedArray(["a", "a"], mask=[0, 1])
-    np.testing.assert_array_equal(encode_labels(missing, ["a", "b"]), [0.0, np.nan])
 
 
 class Evil:

@@ -6,7 +6,7 @@ which keeps rows out of this process.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any, Self
 
@@ -146,16 +146,9 @@ class DaskTable(Table):
         return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))
 
 
-class _Recipe:
-    """Tasks that compute one part on a worker."""
-
-    def __init__(self, tasks: Any, key: Any) -> None:
-        self.tasks, self.key = tasks, key
-
-
 def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
-    """Return parts as recipes if a process pool computes them and they share no task."""
-    from dask import base, multiprocessing, optimization, utils  # noqa: PLC0415 (an extra)
+    """Return parts as functions if a process pool computes them and they share no task."""
+    from dask import base, get, multiprocessing, optimization, utils  # noqa: PLC0415 (an extra)
 
     if base.get_scheduler(collections=list(parts)) is not multiprocessing.get:
         return parts
@@ -164,13 +157,11 @@ def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
     ]
     if len(set().union(*graphs)) < sum(map(len, graphs)):
         return parts
-    return [_Recipe(graph, part.key) for graph, part in zip(graphs, parts, strict=True)]
+    return [partial(get, graph, part.key) for graph, part in zip(graphs, parts, strict=True)]
 
 
 def _made(part: Any) -> Any:
-    from dask import get  # noqa: PLC0415 (an extra)
-
-    return get(part.tasks, part.key) if isinstance(part, _Recipe) else part
+    return part() if isinstance(part, partial) else part
 
 
 def _head(part: Any) -> tuple[int, Any]:

@@ -93,11 +93,6 @@ class StreamRows:
         self.width = width_of(self.stored)
         reader.check(table, whole_chunks(NUMBERS_AT_ONCE, self.width))
 
-    @property
-    def has_ids(self) -> bool:
-        """Whether there is a column of identifiers."""
-        return bool(self.reader.ids)
-
     def reduce(self, kernel: Kernel, n_threads: int | None = None) -> IntArray:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         if self._is_short and not kernel.reads_cells:

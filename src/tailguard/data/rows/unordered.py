@@ -92,7 +92,7 @@ class UnorderedRows:
     ) -> None:
         self._rows = rows.without_order() if isinstance(rows, ArrayRows) else rows
         self._row_ids = row_ids
-        has_ids = row_ids is not None or (isinstance(rows, StreamRows) and rows.has_ids)
+        has_ids = row_ids is not None or (isinstance(rows, StreamRows) and bool(rows.reader.ids))
         self._hashed = KeyedHash(source) if has_ids else None
         self._placed: Rows | None = None
         self._lock = Lock()
