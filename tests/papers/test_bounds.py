@@ -185,22 +185,6 @@ def test_the_strongly_convex_frame_bounds_a_real_descent():
         assert risk <= stated
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "v", "u", "epsilon", "delta", "chance", "value"),
-    [(10**4, 1.0, 1.0, 1.0, 1e-5, 0.1, 0.252773)],
-)
-def test_scalar_mean_bound(n_rows, v, u, epsilon, delta, chance, value):
-    found = tao2022.scalar_mean_bound(
-        n_rows=n_rows,
-        moment_order=1 + v,
-        moment_bound=u,
-        epsilon=epsilon,
-        delta=delta,
-        failure_probability=chance,
-    )
-    assert found == pytest.approx(value, rel=1e-5)
-
-
 def test_scalar_bounds_are_ordered_and_the_lower_one_vanishes_for_large_delta():
     args = {"n_rows": 10**4, "moment_order": 1.5, "moment_bound": 2.0, "epsilon": 1.0}
     upper = tao2022.scalar_mean_bound(delta=1e-6, failure_probability=0.1, **args)
@@ -233,28 +217,12 @@ def test_scalar_error_covers_a_real_error():
 def test_mean_error_and_deviation():
     deviation = tao2022.deviation_bound(n_rows=100, moment_order=2.0, moment_bound=1.0)
     assert deviation == pytest.approx(math.sqrt(80 / 100))
-    found = tao2022.mean_error(
-        n_rows=1000,
-        n_features=4,
-        n_groups=10,
-        moment_order=2.0,
-        moment_bound=1.0,
-        threshold=10.0,
-        noise_std=0.1,
-        failure_probability=math.exp(-4),
-    )
+    facts = {"n_features": 4, "n_groups": 10, "moment_order": 2.0, "moment_bound": 1.0}
+    facts |= {"threshold": 10.0, "noise_std": 0.1, "failure_probability": math.exp(-4)}
+    found = tao2022.mean_error(n_rows=1000, **facts)
     assert found == pytest.approx(2 * (math.sqrt(0.8) + 0.1) + 0.2 * (2 + 2))
     with pytest.raises(InputError, match="n_group_rows"):
-        tao2022.mean_error(
-            n_rows=5,
-            n_features=4,
-            n_groups=10,
-            moment_order=2.0,
-            moment_bound=1.0,
-            threshold=10.0,
-            noise_std=0.1,
-            failure_probability=0.1,
-        )
+        tao2022.mean_error(n_rows=5, **facts)
 
 
 @pytest.mark.parametrize("v", [0.25, 0.5, 1.0])

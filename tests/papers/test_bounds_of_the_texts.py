@@ -166,7 +166,7 @@ class TestTheFourthPowersOfXuSection4:
 
 @LOWER_ORDERS
 @pytest.mark.parametrize("u", [1.0, 5.0])
-def test_tao_lemma_21(v, u):
+def test_row_22_and_lemma_21_of_tao(v, u):
     told = {**SIZES, "moment_order": 1 + v, "moment_bound": u}
     pure = sqrt(D) * u ** (1 / (1 + v)) * (D / (EPS * N)) ** (v / (1 + v))
     same(tao2022.mean_lower_bound_pure(epsilon=EPS, **told), pure)
@@ -183,7 +183,7 @@ def test_tao_lemma_21(v, u):
 @LOWER_ORDERS
 @pytest.mark.parametrize("u", [1.0, 5.0])
 @pytest.mark.parametrize("n", [2, N])
-def test_tao_lemma_27(v, u, n):
+def test_row_22_and_lemma_27_of_tao(v, u, n):
     s, d = 3, 500
     told = {"n_rows": n, "n_features": d, "n_nonzero": s, "moment_order": 1 + v, "moment_bound": u}
     pure = u ** (1 / (1 + v)) * min(1, (s * log(d) / (EPS * n)) ** (v / (1 + v)))

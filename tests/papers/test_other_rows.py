@@ -145,19 +145,6 @@ def test_row_16_lower_bounds_of_kamath():
     assert np.max(np.abs(law.mean)) == close(0.01 ** (1 / 2), **PRECISION)  # p^(-1/k) at chance p
 
 
-def test_row_22_lower_bounds_of_tao():
-    """Theorems 8, 9 and 11 in zCDP (E23), with v = 1/2 and log(1/delta) / eps^2 = 1 / (4 rho)."""
-    known = {"moment_order": 1.5, "moment_bound": 2.0, "rho": RHO}
-    cost = sqrt(64 / (4 * RHO)) / N
-    found = tg.papers.tao2022.convex_lower_bound(**SIZES, **known)
-    assert found == close(2 ** (1 / 1.5) * sqrt(64) * cost ** (0.5 / 1.5), **PRECISION)
-    found = tg.papers.tao2022.strongly_convex_lower_bound(**SIZES, **known)
-    assert found == close(2 ** (2 / 1.5) * 64 * cost ** (1 / 1.5), **PRECISION)
-    found = tg.papers.tao2022.sparse_lower_bound(**SIZES, **known, n_nonzero=3)
-    cost = sqrt(3 * log(64) / (4 * RHO)) / N
-    assert found == close(2 * 3 * 2 ** (2 / 1.5) * cost ** (1 / 1.5), **PRECISION)  # 2 s: E32
-
-
 def test_row_31_projections_onto_a_set_and_a_ball():
     """Remark 3 of Xu, in closed form: on the sphere, and where the sphere meets the face."""
     near = tg.sets.IntersectionWithBall(tg.sets.L1Ball(1.0), (0.5, 0.0), 0.3)

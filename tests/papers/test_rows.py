@@ -285,7 +285,8 @@ MODES = {
     **dict.fromkeys((1, 2, 3, 20, 21), ("test_smooth_rows.py", "printed tight")),
     **dict.fromkeys((4, 5, *range(10, 16), *range(17, 20)), (None, "printed tight")),
     **dict.fromkeys((*range(23, 31),), (None, "printed tight")),
-    **dict.fromkeys((6, 7, 8, 9, 16, 22, 31, 32, 33), ("test_other_rows.py", "tight")),
+    **dict.fromkeys((6, 7, 8, 9, 16, 31, 32, 33), ("test_other_rows.py", "tight")),
+    22: ("test_bounds_of_the_texts.py", "tight"),
 }
 
 
@@ -293,7 +294,7 @@ def test_every_row_is_compared_in_all_of_its_modes():
     here = {row.number for row in (*THEOREMS, *MEANS, *PHASED)} | {29, 30}  # all of them in both
     assert sorted(MODES) == [*range(1, 34)]
     assert here == {row for row, (file, _) in MODES.items() if file is None}
-    for file in ("test_smooth_rows.py", "test_other_rows.py"):
+    for file in ("test_smooth_rows.py", "test_other_rows.py", "test_bounds_of_the_texts.py"):
         text = Path(__file__).with_name(file).read_text()
         found = re.findall(r"(@MODES\n)?def test_row_(\d+)_", text)
         both = {int(number) for marked, number in found if marked}

@@ -11,7 +11,6 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 import tailguard as tg
-from papers.support.theorems import CASES as THEOREMS
 from tailguard.papers.reproduce.experiments.ranking import (
     EPSILONS,
     FAMILIES,
@@ -21,7 +20,7 @@ from tailguard.papers.reproduce.experiments.ranking import (
     Place,
     _improves,
 )
-from tailguard.papers.reproduce.figure import COLOURS, MARKERS, _looks, _note
+from tailguard.papers.reproduce.figure import COLOURS, _looks, _note
 from tailguard.papers.reproduce.results import Point, Results
 from tailguard.papers.reproduce.tasks.optimum import Objective
 from tailguard.papers.reproduce.tasks.wang import (
@@ -113,19 +112,6 @@ def test_what_is_recommended_for_the_logistic_task_was_among_the_best(medians):
     assert measured[chosen] == min(measured.values())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_printed_noise_is_left_out_only_where_it_is_refused(name):
-    place = Place(RIDGE, N_ROWS, 1.0)
-    case = THEOREMS[name]
-    if not case.prints:
-        with pytest.raises(tg.InputError, match="prints no noise"):
-            place.theorem(name, **AS_PRINTED)
-    elif case.unsafe:
-        assert place.theorem(name, **AS_PRINTED).printed
-    else:
-        assert place.theorem(name, **AS_PRINTED).spent != place.theorem(name).spent
-
-
 @pytest.mark.parametrize(
     ("name", "ratio"),
     [  # at epsilon = 1 and delta = 1e-5, worked out by hand
@@ -171,13 +157,6 @@ def test_the_stated_strong_convexity_of_the_logistic_risk_holds():
     chance = expit(RADIUS * nodes)
     curvature = weights @ (chance * (1.0 - chance) * nodes**2) / weights.sum()
     assert KNOWN["logistic"].shape["strong_convexity"] <= curvature
-
-
-def test_no_two_curves_of_a_figure_look_alike():
-    looks = _looks(map(str, range(len(COLOURS) * len(MARKERS)))).values()
-    assert len({(look["color"], look["marker"]) for look in looks}) == len(looks)
-    styles = {(look["color"], look["linestyle"]) for look in [*looks][: 4 * len(COLOURS)]}
-    assert len(styles) == 4 * len(COLOURS)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phased_growth import ShrinkingLocalised
 from tailguard.papers.solvers.phases import halving_sizes, printed_halving_sizes
-from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
 SETS = {
@@ -110,14 +109,6 @@ def test_printed_steps_in_rounds_stay_in_the_ball_of_the_round():
             np.testing.assert_allclose(next(found), w, atol=1e-7)
         assert np.linalg.norm(w - middle) == pytest.approx(radius, rel=0.01)
     assert not [*found]
-
-
-def test_it_is_not_plain_descent():
-    X, y = data(300)
-    ball = tg.sets.L2Ball(5.0)
-    found = without_noise(Localised(step_parameter=0.2, **LIMITS), X, y, ball).coef
-    plain = NoisyGradientDescent(n_steps=300, clip_norm=0.7, step_size=0.3, iterate="last")
-    assert np.linalg.norm(found - without_noise(plain, X, y, ball).coef) > 0.02
 
 
 def test_an_intercept_is_a_feature_of_ones(monkeypatch):

@@ -18,7 +18,6 @@ from tailguard.papers.solvers.permuted_accelerated import (
 )
 from tailguard.papers.solvers.phased_growth import DoublingLocalised
 from tailguard.papers.solvers.phases import doubling_sizes
-from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 
 BALL = tg.sets.L2Ball(0.5)
 SMOOTH = 50.0  # so large that the step follows from it alone
@@ -62,20 +61,6 @@ def test_phases_go_on_from_where_the_last_one_ended():
         w = points[-1]
     assert len(points) == 24
     np.testing.assert_allclose(solution.trace, points, atol=1e-9)
-
-
-def test_it_is_neither_plain_descent_nor_one_in_phases():
-    X, y = data(600)
-    options = {"clip_norm": 1e3, "smoothness": 20.0, "n_steps": 12}
-    found = [
-        without_noise(solver, X, y, BALL).coef
-        for solver in (
-            PermutedAccelerated(**options),
-            DoublingAccelerated(**options),
-            NoisyGradientDescent(n_steps=12, clip_norm=1e3, step_size=1 / 40, iterate="last"),
-        )
-    ]
-    assert min(np.linalg.norm(found[i] - found[j]) for i, j in ((0, 1), (0, 2), (1, 2))) > 0.01
 
 
 def test_a_loss_known_by_its_gradient_will_do():
@@ -172,12 +157,6 @@ def test_phases_are_shuffled_each_by_itself_and_the_costliest_counts():
 
 
 # The printed noise.
-
-
-def test_the_printed_noise_is_stated_for_epsilon_and_delta():
-    problem = Problem(tg.losses.Squared(), 1000, 3, constraint=BALL)
-    with pytest.raises(tg.InputError, match="calibration must be 'tight' unless epsilon"):
-        PermutedAccelerated(calibration="printed").plan(problem, tg.GDP(1.0))
 
 
 @pytest.mark.parametrize(("epsilon", "n_steps", "spent"), [(3.0, 30, 87.4), (9.0, 300, math.inf)])

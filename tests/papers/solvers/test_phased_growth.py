@@ -54,20 +54,6 @@ def test_doubling_rounds_keep_their_radius_unless_told(shrinks, monkeypatch):
     np.testing.assert_allclose(solution.trace, rounds(X, y, sizes, radii), atol=1e-9)
 
 
-def test_rounds_differ_from_the_method_that_they_run():
-    X, y = data(1000)
-    options = {"step_parameter": STEP, **LIMITS}
-    found = [
-        without_noise(solver, X, y, BOX).coef
-        for solver in (
-            Localised(**options),
-            ShrinkingLocalised(radius=0.3, **options),
-            DoublingLocalised(growth_bound=1.5, radius=0.3, **options),
-        )
-    ]
-    assert min(np.linalg.norm(found[i] - found[j]) for i, j in ((0, 1), (0, 2), (1, 2))) > 1e-3
-
-
 def test_every_round_and_phase_keeps_the_whole_budget():
     problem = Problem(tg.losses.LpLoss(4), 10_000, 3, constraint=tg.sets.L1Ball(1.0))
     for solver in (ShrinkingLocalised(), DoublingLocalised()):

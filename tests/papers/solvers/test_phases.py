@@ -18,12 +18,12 @@ SIZES = (1, 2, 31, 32, 33, 63, 64, 100, 1000, 10_000, 12_345)
 
 @pytest.mark.parametrize("n_rows", SIZES)
 def test_all_records_are_used_and_no_phase_is_too_small(n_rows):
-    halves = halving_sizes(n_rows, 32)
-    doubles = doubling_sizes(n_rows, 2.0, 32) if n_rows > 1 else (1,)
-    for sizes in (halves, doubles, equal_sizes(n_rows)):
+    halves, bounds = halving_sizes(n_rows, 32), (1.01, 2.0, 1e6) if n_rows > 1 else ()
+    doubles = [doubling_sizes(n_rows, bound, 32) for bound in bounds]
+    for sizes in (halves, *doubles, equal_sizes(n_rows)):
         assert sum(sizes) == n_rows
         assert min(sizes) >= 1
-    for sizes in (halves, doubles):
+    for sizes in (halves, *doubles):
         assert len(sizes) == 1 or min(sizes) >= 31
     assert sum(printed_halving_sizes(n_rows)) <= n_rows
 

@@ -22,7 +22,6 @@ class Case:
     arguments: dict = field(default_factory=dict)
     guarantee: Any = GUARANTEE
     constraint: Any = field(default_factory=lambda: tg.sets.L2Ball(DIAMETER / 2.0))
-    gaussian: bool = True
     prints: bool = True  # the paper prints a noise for it
     beside: dict = field(default_factory=dict)  # what is told with printed noise, besides
     unsafe: bool = False  # which does not keep its promise
@@ -61,15 +60,13 @@ ALL = (
     Case("kamath2022.strongly_convex", CENTRAL, SHAPE),
     Case("tao2022.convex", RAW),
     Case("tao2022.strongly_convex", RAW, SHAPE),
-    Case("tao2022.sparse", RAW, {**SHAPE, "n_nonzero": 1, "n_kept": 1},
-         constraint=None, gaussian=False),
+    Case("tao2022.sparse", RAW, {**SHAPE, "n_nonzero": 1, "n_kept": 1}, constraint=None),
     Case("wang2020.smoothed_strongly_convex", RAW, SHAPE),
     Case("wang2020.smoothed_convex", RAW, SMOOTH),
     Case("wang2020.stochastic", RAW, {"batch_rows": 200}, prints=False),
     Case("wang2020.trimmed_strongly_convex", RAW, {**SHAPE, "n_steps": 4, "proof": "numerical"},
-         guarantee=tg.ZCDP(4.0), gaussian=False, unsafe=True),
-    Case("wang2020.sample_aggregate", RAW, {**SHAPE, "least_rows": 40},
-         gaussian=False, unsafe=True),
+         guarantee=tg.ZCDP(4.0), unsafe=True),
+    Case("wang2020.sample_aggregate", RAW, {**SHAPE, "least_rows": 40}, unsafe=True),
     Case("zhao2024.convex", ALONG, SMOOTH),
     Case("zhao2024.iterative_convex", ALONG, {**SMOOTH, "n_steps": 10}),
     Case("xu2025.localised", NORM4, ROWS, beside=CERTIFIED),
