@@ -41,15 +41,6 @@ def test_a_few_far_records_are_cut_where_a_bound_is_stated():
     assert np.abs(plain - clean.coef).max() > 10.0
 
 
-def test_one_step_is_the_robust_mean_of_the_gradients():
-    X, y = records()
-    fit = robust_gradient_descent(
-        tg.losses.Squared(), X, y, n_steps=1, step_size=1.0, moment_bound=1e8
-    )
-    # A wide truncation is a plain mean.
-    np.testing.assert_allclose(fit.coef, X.T @ y / N_ROWS, atol=1e-3)
-
-
 def test_the_stochastic_form_averages_over_batches_that_cover_the_records():
     X, y = records()
     options = {"n_steps": 60, "step_size": 1.0, "batch_rows": 100, "intercept": True}

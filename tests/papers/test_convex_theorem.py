@@ -8,9 +8,6 @@ import tailguard as tg
 from papers.support.theorems import CASES
 from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.papers.common.descent import MORE_STEPS
-from tailguard.papers.common.steps import whole_steps
-from tailguard.papers.kamath2022 import parameters as kamath2022
-from tailguard.papers.tao2022 import parameters as tao2022
 
 CONVEX = (
     "kamath2022.convex",
@@ -78,15 +75,6 @@ def test_the_rule_is_said_where_it_is_followed(name):
     assert (MORE_STEPS in wide(name).explain()) == follows
 
 
-@pytest.mark.parametrize(("epsilon", "n_steps"), [(1.0, 1), (2.0, 3), (4.0, 10)])
-def test_clamped_descent_over_many_columns_takes_more_than_one_step(epsilon, n_steps):
-    guarantee = tg.ApproxDP(epsilon, 1.1e-5)
-    tight = wide("kamath2022.convex", guarantee=guarantee)
-    assert tight.solver.n_steps == n_steps
-    step = 2.0 / (REACH["gradient_bound"] * math.sqrt(n_steps))
-    assert tight.solver.step_size == pytest.approx(step)
-
-
 @every_convex
 def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monkeypatch):
     """Were the bound always less with more steps, the last of them would have the printed noise."""
@@ -100,20 +88,6 @@ def test_the_range_ends_where_the_noise_of_a_step_is_the_printed_one(name, monke
     if printed > 1 and tight.solver.n_steps < 1000 and MORE_STEPS in tight.deviations:
         more = theorem(name, **few, n_steps=tight.solver.n_steps + 1)
         assert more.noise_std > paper.noise_std
-
-
-def test_printed_steps_are_those_of_the_formulas():
-    known = {"n_rows": 32_561, "n_features": 123, **REACH}
-    paper = wide("tao2022.convex", calibration="printed")
-    threshold = paper.solver.oracle.parameters["threshold"]
-    count = tao2022.convex_steps(**known, threshold=threshold, epsilon=4.0)
-    assert paper.solver.n_steps == whole_steps(count) == 173
-    paper = wide("kamath2022.convex", calibration="printed")
-    threshold = paper.solver.oracle.parameters["threshold"]
-    nats = -math.log(1.1e-5)
-    rho = (math.sqrt(nats + 4.0) - math.sqrt(nats)) ** 2  # Lemma 2.3: rho + 2 sqrt(rho nats) = 4
-    count = kamath2022.convex_steps(**known, threshold=threshold, rho=rho)
-    assert paper.solver.n_steps == whole_steps(count) == 47
 
 
 @pytest.mark.parametrize(

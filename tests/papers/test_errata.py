@@ -12,7 +12,6 @@ from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.xu2025 import quoted
 from tailguard.papers.xu2025.setting import DoubledNorms
-from tailguard.privacy.accounting.gaussian import delta_of
 
 log, sqrt = math.log, math.sqrt
 
@@ -86,23 +85,6 @@ def test_e59_nothing_would_concentrate_over_the_printed_range():
     assert exponents["right", 10_000.0] == pytest.approx(100 * exponents["right", 100.0])
 
 
-@pytest.mark.parametrize(("n_steps", "fewest"), [(1, 4.6e6), (100, 5e8)])
-def test_e60_the_premise_of_theorem_6_holds_for_all_data_in_sight(n_steps, fewest):
-    share = 1.0 / (2 * sqrt(2 * n_steps * log(2 / 1e-5)))
-    groups = 64 * math.e**4 * log(4 / (1e-5 / (2 * n_steps))) / share**2
-    assert groups > fewest
-    at = 8 * math.e**2 * sqrt(log(4 / (1e-5 / (2 * n_steps))) / groups)
-    assert at == pytest.approx(share)
-
-
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
-def test_e61_the_printed_noise_is_enough_far_beyond_the_stated_range(delta):
-    nats = -log(delta)
-    for epsilon in (sqrt(nats), 2 * nats, 20 * nats):
-        assert delta_of(epsilon / (4 * sqrt(nats)), epsilon) <= delta
-    assert delta_of(25 * nats / (4 * sqrt(nats)), 25 * nats) > delta
-
-
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
 def test_e61_the_term_of_the_lipschitz_constant_does_not_fall_below_the_diameter(exponent):
     facts = GradientFacts(size=10, row_limit=1.0, scale=1.0, order=2.0, largest=1.0)
@@ -138,8 +120,6 @@ def test_e63_the_experiments_are_far_outside_of_the_range():
     assert epsilon_0(follows) == pytest.approx(0.5)
     claimed = sqrt(log(n / delta) / n)
     assert epsilon_0(claimed) > 2.0
-    assert 0.5 / follows == pytest.approx(89, abs=0.5)
-    assert 0.5 / claimed == pytest.approx(11.4, abs=0.05)
 
 
 def test_e64_a_strong_convexity_of_lambda_is_a_growth_of_half_of_it():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tailguard as tg
-from papers.support.theorems import CASES, GUARANTEE, N_FEATURES, N_ROWS, heavy_records
+from papers.support.theorems import CASES, N_FEATURES, N_ROWS, heavy_records
 from support.spy import gate_over
 from tailguard.queries.units import Units
 
@@ -82,12 +82,6 @@ def test_noise_that_follows_the_records_is_said_to_and_priced_in_its_own_unit(na
     plan = theorem.plan(CASES[name].problem(), theorem.guarantee).explain()
     assert "total mu" not in plan
     assert ("total rho = 4" if "trimmed" in name else "total cost epsilon = 1,") in plan
-
-
-def test_peeling_is_priced_in_rho():
-    theorem = CASES["tao2022.sparse"].theorem()
-    plan = theorem.plan(CASES["tao2022.sparse"].problem(), theorem.guarantee)
-    assert "total rho = " in plan.explain()
 
 
 def numbers(text):
@@ -170,24 +164,6 @@ def test_the_printed_scale_is_not_said_to_be_smooth_nor_private(name):
     assert "needed for privacy: more than any assumption gives: the printed scale" in text
     assert not any("scale" in line or "constants" in line for line in printed.deviations)
     assert {"E6"} <= numbers(text) or {"E35"} <= numbers(text)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({}, "blocks are disjoint, unless asked for"),
-        (
-            {"n_blocks": 100, "layout": "overlapping"},
-            "blocks overlap as printed, a record being in at most 10",
-        ),
-        ({"n_blocks": 16, "layout": "overlapping"}, "disjoint, as no draw of overlapping ones was"),
-    ],
-)
-def test_sample_and_aggregate_says_which_blocks_it_uses(options, said):
-    theorem = CASES["wang2020.sample_aggregate"].theorem(**options)
-    assert said in theorem.explain()
-    settings = theorem.plan(CASES["wang2020.sample_aggregate"].problem(), GUARANTEE).settings
-    assert settings["layout"] == ("overlapping" if "overlap as" in said else "disjoint")
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.prints])

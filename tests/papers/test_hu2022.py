@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.recursions import without_noise
 from support.sources import QuietSource
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
@@ -25,18 +26,11 @@ def problem(n_rows=4_000, n_features=3, **more):
     return Problem(HUBER, n_rows, n_features, **{"constraint": BALL, **more})
 
 
-def quiet(X, y, solver, promise=PURE):
-    """Run without noise."""
-    plan = solver.plan(problem(*X.shape), promise)
-    gate = Gate(make_rows(X, y), guarantee=promise, source=QuietSource())
-    gate.reserve(plan.event)
-    return solver.run(plan, gate)
-
-
 def test_it_is_frank_wolfe_on_truncated_gradients():
     rng = np.random.default_rng(0)
     X, y = rng.standard_t(2.0, (60, 4)), rng.standard_t(2.0, 60)
-    found = quiet(X, y, FrankWolfe(n_steps=6, threshold=0.8), tg.PureDP(1e3)).trace
+    solver = FrankWolfe(n_steps=6, threshold=0.8)
+    found = without_noise(solver, X, y, BALL, loss=HUBER, guarantee=tg.PureDP(1e3)).trace
     w = np.zeros(4)
     for step in range(6):
         rows = slice(10 * step, 10 * step + 10)  # a quiet source cuts runs
@@ -53,7 +47,8 @@ def test_on_columns_along_vertices_it_is_frank_wolfe_on_their_symmetric_hull():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
     vertices = rng.standard_normal((5, 3))
-    found = quiet(X @ vertices.T, y, FrankWolfe(n_steps=6, threshold=1e3), tg.PureDP(1e6)).trace
+    solver, promise = FrankWolfe(n_steps=6, threshold=1e3), tg.PureDP(1e6)
+    found = without_noise(solver, X @ vertices.T, y, BALL, loss=HUBER, guarantee=promise).trace
     w, corners = np.zeros(3), 1.5 * np.vstack([vertices, -vertices])
     for step in range(6):
         rows = slice(10 * step, 10 * step + 10)

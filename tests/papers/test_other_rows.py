@@ -12,20 +12,24 @@ from scipy.integrate import quad
 
 import tailguard as tg
 from papers.support import texts_wang_xu
-from papers.support.texts import APPROX, DIAMETER, RHO, ZCDP, D, N, log, sqrt
+from papers.support.texts import (
+    APPROX,
+    DIAMETER,
+    PRECISION,
+    RHO,
+    ZCDP,
+    D,
+    N,
+    checked,
+    close,
+    log,
+    sqrt,
+)
 from support.recursions import data, without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.reproduce.experiments import wang2020, xu2025
 from tailguard.papers.reproduce.tasks import wang
-
-close = pytest.approx
-PRECISION = {"rel": 1e-9}
-
-
-def checked(found, says):
-    for name, value in says.items():
-        assert found[name] == (value if isinstance(value, str) else close(value, **PRECISION)), name
 
 
 def test_row_6_batches():

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.recursions import data
-from support.sources import QuietSource
-from tailguard.data.rows.arrays import make_rows
-from tailguard.gate import Gate
+from support.recursions import data, without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers import kamath2022, pure
 from tailguard.papers.pure import PureDescent
@@ -24,14 +21,6 @@ CLAMPED = tg.solvers.make_oracle("clamped", threshold=2.0, n_groups=4)
 
 def problem(n_rows=4_000, n_features=3):
     return Problem(tg.losses.Squared(), n_rows, n_features, constraint=BALL)
-
-
-def run(solver, X, y, promise=PROMISE):
-    task = Problem(tg.losses.Squared(), *X.shape, constraint=BALL)
-    plan = solver.plan(task, promise)
-    gate = Gate(make_rows(X, y), guarantee=promise, source=QuietSource())
-    gate.reserve(plan.event)
-    return solver.run(plan, gate)
 
 
 @pytest.mark.parametrize(("schedule", "share"), [("full", 0.5), ("disjoint", 2.0)])
@@ -74,7 +63,7 @@ def test_one_record_moves_a_step_by_its_sensitivity():
     found = []
     for far in (-1e300, 1e300):
         y[3] = far
-        found.append(float(run(solver, X, y).coef[0]))
+        found.append(float(without_noise(solver, X, y, BALL, guarantee=PROMISE).coef[0]))
     assert abs(found[1] - found[0]) == pytest.approx(0.1 * 3 * 2.0 / 100, rel=1e-5)
 
 
@@ -82,7 +71,7 @@ def test_it_is_algorithm_1_on_the_clamped_mean():
     X, y = data(60)
     oracle = tg.solvers.make_oracle("clamped", threshold=0.2, n_groups=1)
     solver = PureDescent(n_steps=5, step_size=0.3, oracle=oracle)
-    found = run(solver, X, y, tg.PureDP(1e6))
+    found = without_noise(solver, X, y, BALL, guarantee=tg.PureDP(1e6))
     w, points = np.zeros(3), []
     for _ in range(5):
         w = w - 0.3 * np.clip((X @ w - y)[:, None] * X, -0.6, 0.6).mean(axis=0)
@@ -91,7 +80,7 @@ def test_it_is_algorithm_1_on_the_clamped_mean():
     np.testing.assert_allclose(found.trace, points, atol=1e-4)
     np.testing.assert_allclose(found.coef, np.mean(points, axis=0), atol=1e-4)
     blocks = PureDescent(n_steps=5, step_size=0.3, oracle=oracle, schedule="disjoint")
-    solved = run(blocks, X, y, tg.PureDP(1e6))
+    solved = without_noise(blocks, X, y, BALL, guarantee=tg.PureDP(1e6))
     np.testing.assert_array_equal(solved.coef, solved.trace[-1])
 
 

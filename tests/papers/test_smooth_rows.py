@@ -16,10 +16,13 @@ from papers.support.texts import (
     DELTA,
     DIAMETER,
     EPSILON,
+    PRECISION,
     RHO,
     ZCDP,
     D,
     N,
+    checked,
+    close,
     log,
     sqrt,
     tao_10,
@@ -38,8 +41,6 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.sample_aggregate import DRAW, ball_radii, overlapping_blocks
 from tailguard.queries.units import Units
 
-close = pytest.approx
-PRECISION = {"rel": 1e-9}
 RAW = tg.Moment(2.0, 1.0, kind="raw")
 SHAPE = {"strong_convexity": 1.0, "smoothness": 2.0}
 PROBLEM = Problem(tg.losses.Squared(), N, D)
@@ -50,11 +51,6 @@ SPARSE = {"moment": RAW, "diameter": 2.0, "n_nonzero": 3, "n_kept": 3, "n_steps"
 
 def mode(printed):
     return {"calibration": "printed" if printed else "tight"}
-
-
-def checked(found, says):
-    for name, value in says.items():
-        assert found[name] == (value if isinstance(value, str) else close(value, **PRECISION)), name
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,9 @@ def data(n_rows, n_features=3, seed=0):
     return X, X @ truth + 0.3 * rng.standard_normal(n_rows)
 
 
-def without_noise(solver, X, y, constraint, *, loss=None, intercept=False, monkeypatch=None):
+def without_noise(
+    solver, X, y, constraint, *, loss=None, intercept=False, monkeypatch=None, guarantee=GENEROUS
+):
     """The solution of a solver on zero noise, with minimisers as exact as floats allow."""
     if monkeypatch is not None:
         monkeypatch.setattr(
@@ -25,8 +27,8 @@ def without_noise(solver, X, y, constraint, *, loss=None, intercept=False, monke
             lambda step, size, facts, distance: certified_point(step, size, facts, 1e-11),
         )
     problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept, constraint)
-    plan = solver.plan(problem, GENEROUS)
-    gate, _ = gate_over(problem, X, y, GENEROUS)
+    plan = solver.plan(problem, guarantee)
+    gate, _ = gate_over(problem, X, y, guarantee)
     gate.reserve(plan.event, coordinates=plan.coordinates)
     return solver.run(plan, gate)
 

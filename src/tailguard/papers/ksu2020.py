@@ -121,13 +121,18 @@ class RangeThenMean(MeanMethod):
         bias *= (self.scale / beyond) ** (self.order - 1.0)
         root = math.sqrt(facts.n_features)
         hidden = spread * math.log(counts.n_counts) > COUNT_ERROR * facts.n_rows
+        warning = "The budget is too small to find the bin of every column."
         return MeanPlan(
-            *(self.name, facts.problem, facts.guarantee, (histogram, last)),
-            {"bins": counts.bins.count, "half-width": cut, "radius": self.radius},
-            ("tails have the stated moment", "the interval holds the mean of every column"),
-            warnings=("The budget is too small to find the bin of every column.",)
-            if hidden
-            else (),
+            self.name,
+            facts.problem,
+            facts.guarantee,
+            (histogram, last),
+            settings={"bins": counts.bins.count, "half-width": cut, "radius": self.radius},
+            assumptions=(
+                "tails have the stated moment",
+                "the interval holds the mean of every column",
+            ),
+            warnings=(warning,) if hidden else (),
             expected=Expected(root * noise, root * bias, self.scale * root / facts.n_rows**0.5),
             unit=IN_USER_UNITS,
         )

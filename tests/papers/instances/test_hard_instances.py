@@ -148,9 +148,7 @@ def test_bad_chances_are_refused(chance):
     [
         (lambda: zcdp_chance(10, 4, rho=0.0), "rho"),
         (lambda: pure_chance(10, 4, epsilon=-1.0), "epsilon"),
-        (lambda: hard_scalar_mean(n_rows=0, moment_order=2.0, epsilon=1.0), "n_rows"),
         (lambda: hard_scalar_mean(n_rows=9, moment_order=0.9, epsilon=1.0), "moment_order"),
-        (lambda: hard_means_sampling(16, 2, n_rows=0), "n_rows"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(call, name):

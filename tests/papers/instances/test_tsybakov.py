@@ -116,7 +116,5 @@ def test_small_growth_is_refused(growth):
 def test_bad_arguments_are_refused():
     with pytest.raises(InputError, match="moment_bound"):
         hard_tsybakov(4, 1, growth=2.0, moment_order=2.0, moment_bound=0.0, **SIZES)
-    with pytest.raises(InputError, match="n_rows"):
-        hard_tsybakov_sampling(4, 1, n_rows=0, growth=2.0)
     with pytest.raises(InputError, match="point"):
         hard_tsybakov_sampling(4, 1, n_rows=10, growth=2.0)[0].excess([0.0])

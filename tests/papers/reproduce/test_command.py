@@ -88,12 +88,6 @@ def test_bad_input_is_one_sentence(call, toys, tmp_path, arguments, words):
     assert "Traceback" not in answer.err
 
 
-def test_the_list_names_what_there_is(call, toys):
-    answer = call("reproduce", "--list")
-    assert "needy" in answer.out
-    assert "a8a" in answer.out
-
-
 def test_the_real_list_is_shown_in_80_columns(call):
     answer = call("reproduce", "--list")
     assert "rates" in answer.out

@@ -18,15 +18,13 @@ from tailguard.papers.reproduce.experiments.optimisation import (
     RiskSlope,
     has_risk_rate,
     list_slopes,
-    risk_cells,
+    risk_cell,
 )
 from tailguard.papers.reproduce.judges import TOLERANCE
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates.cases import (
+from tailguard.papers.reproduce.risk_cases import (
     AXES,
     CASES,
-    LinearTask,
-    SquaredTask,
     linear_risk,
 )
 
@@ -45,7 +43,7 @@ def test_every_theorem_with_a_rate_is_measured():
     named = {name for names in ranking.THEOREMS.values() for name in names}
     measured = {CASES[name].call for name in REACHED} | WITHOUT_RATE
     missing = {name for name in named if ranking.theorem_called(name) not in measured}
-    assert missing == set(), "reproduce/risk_rates/cases.py has a case for each, or it has no rate"
+    assert missing == set(), "reproduce/risk_cases.py has a case for each, or it has no rate"
     assert len(measured) == len(named)
 
 
@@ -65,7 +63,7 @@ def short_slope(name):
 @pytest.mark.parametrize("name", REACHED)
 def test_every_theorem_runs(name):
     slope = short_slope(name)
-    (cell,) = risk_cells([slope])
+    cell = risk_cell(slope)
     points = cell.measure(3)
     assert [point.curve for point in points] == [
         name for name in (slope.curve, *slope.drawn) for _ in range(2)
@@ -76,10 +74,10 @@ def test_every_theorem_runs(name):
 
 @pytest.mark.parametrize(
     "name",
-    [*REACHED[::5], *(pytest.param(name, marks=pytest.mark.audit) for name in REACHED)],
+    ["wang2020 8", *(pytest.param(name, marks=pytest.mark.audit) for name in REACHED)],
 )
 def test_a_seed_measures_the_same_again(name):
-    (cell,) = risk_cells([short_slope(name)])
+    cell = risk_cell(short_slope(name))
     assert cell.measure(3) == cell.measure(3)
 
 
@@ -106,9 +104,11 @@ def test_stored_verdicts_are_of_these_budgets(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "kamath2022 5.2",
         "wang2020 8",
-        *(pytest.param(name, marks=pytest.mark.audit) for name in ("tao2022 6", "xu2025 6")),
+        *(
+            pytest.param(name, marks=pytest.mark.audit)
+            for name in ("kamath2022 5.2", "tao2022 6", "xu2025 6")
+        ),
     ],
 )
 def test_stored_risks_are_measured_again(name):
@@ -289,18 +289,6 @@ def test_the_linear_loss_has_the_records_as_gradients():
     mean = np.array([0.6, -0.3, 0.2])
     point = linear_risk(theorem, np.tile(mean, (200, 1)), seed=1)
     assert np.allclose(point / np.linalg.norm(point), mean / np.linalg.norm(mean), atol=0.02)
-
-
-@pytest.mark.parametrize("task", [LinearTask((0.5, 0.25)), SquaredTask()])
-def test_more_budget_means_less_risk(task):
-    def risk(rho):
-        shape = {"strong_convexity": 1.0, "smoothness": 1.0}
-        theorem = tg.papers.wang2020.smoothed_strongly_convex(
-            4000, 4, tg.ZCDP(rho), moment=tg.Moment(2.0, 2.0, kind="raw"), diameter=2.0, **shape
-        )
-        return np.mean([task.excess(theorem, ParetoLaw(2.0), seed) for seed in range(4)])
-
-    assert risk(1e4) < 0.5 * risk(0.01)
 
 
 def test_the_rate_decides_the_steps():

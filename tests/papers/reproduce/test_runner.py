@@ -86,8 +86,3 @@ def test_names_are_unique_and_every_claim_has_words():
         assert claims
         assert len(set(claims)) == len(claims)
         assert all(claim.says for claim in experiment.claims)
-
-
-def test_an_unknown_experiment_is_refused_with_a_near_one():
-    with pytest.raises(InputError, match=r"such as rates; got 'rate'"):
-        find_experiments("rate")

@@ -99,7 +99,7 @@ def test_the_noise_of_a_batch_is_the_smallest_of_the_proofs(epsilon, n_steps, pa
 
 def test_other_promises_count_disjoint_batches_only():
     for promise in (tg.GDP(0.1), tg.ZCDP(0.01)):
-        mu, shuffled = batch_noise(promise, n_batches=500, n_rows=10_000)
+        mu, shuffled = batch_noise(promise, 500)
         assert not shuffled
         assert mu == pytest.approx(promise.gaussian_mu())
 
@@ -173,7 +173,7 @@ def test_printed_noise_may_cost_more_than_sampled_noise_can_promise(epsilon, n_s
 @pytest.mark.parametrize(("epsilon", "n_steps", "sigma"), [(0.5, 50, 0.0045), (1.0, 10, 0.001)])
 def test_the_printed_noise_is_charged_what_it_costs(epsilon, n_steps, sigma):
     asked = tg.ApproxDP(epsilon, 10_000**-1.1)
-    mu, _ = printed_batch_noise(asked, n_batches=n_steps, n_rows=10_000)
+    mu = printed_batch_noise(asked, n_steps, 10_000)
     assert 2.0 * n_steps / 10_000 / mu == pytest.approx(sigma, rel=0.04)
     problem = Problem(tg.losses.Squared(), 10_000, 3, constraint=BALL)
     solver = PermutedAccelerated(n_steps=n_steps, calibration="printed", clip_norm=1.0)
@@ -248,10 +248,10 @@ def observed_delta(mu, n_batches, epsilon, n_draws=200_000):
 @pytest.mark.parametrize(("epsilon", "n_batches"), [(0.5, 10), (1.0, 10), (1.0, 20)])
 def test_an_observer_of_the_batch_means_breaks_the_printed_noise_only(epsilon, n_batches):
     promise = tg.ApproxDP(epsilon, 10_000**-1.1)
-    sizes = {"n_batches": n_batches, "n_rows": 10_000}
-    broken, error = observed_delta(printed_batch_noise(promise, **sizes)[0], n_batches, epsilon)
+    printed = printed_batch_noise(promise, n_batches, 10_000)
+    broken, error = observed_delta(printed, n_batches, epsilon)
     assert broken - 4.0 * error > 50 * promise.delta
-    kept, error = observed_delta(batch_noise(promise, **sizes)[0], n_batches, epsilon)
+    kept, error = observed_delta(batch_noise(promise, n_batches)[0], n_batches, epsilon)
     assert kept - 4.0 * error <= promise.delta
 
 

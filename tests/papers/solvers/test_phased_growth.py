@@ -54,14 +54,6 @@ def test_doubling_rounds_keep_their_radius_unless_told(shrinks, monkeypatch):
     np.testing.assert_allclose(solution.trace, rounds(X, y, sizes, radii), atol=1e-9)
 
 
-def test_every_round_and_phase_keeps_the_whole_budget():
-    problem = Problem(tg.losses.LpLoss(4), 10_000, 3, constraint=tg.sets.L1Ball(1.0))
-    for solver in (ShrinkingLocalised(), DoublingLocalised()):
-        plan = solver.plan(problem, tg.GDP(0.5))
-        assert plan.total_mu == pytest.approx(0.5)
-        assert plan.stages[0].n_blocks == len(solver.phase_sizes(problem)) > 10
-
-
 def test_radii_follow_from_the_set_or_from_what_is_stated():
     problem = Problem(tg.losses.LpLoss(4), 10_000, 3, constraint=tg.sets.L1Ball(1.0))
     radii = [part.radius for part in ShrinkingLocalised(diameter=0.8).rounds(problem)]

@@ -7,6 +7,7 @@ at the printed noise and at the exact one the one of least bound (docs/papers.md
 
 import math
 
+import pytest
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
@@ -15,6 +16,14 @@ import tailguard as tg
 EPSILON, DELTA, N, D, DIAMETER, RHO = 0.8, 1e-6, 50_001, 4, 2.0, 0.3
 APPROX, ZCDP = tg.ApproxDP(EPSILON, DELTA), tg.ZCDP(RHO)
 log, sqrt = math.log, math.sqrt
+PRECISION = {"rel": 1e-9}
+close = pytest.approx
+
+
+def checked(found, says):
+    """Compare what a plan has with what a text says, name by name."""
+    for name, value in says.items():
+        assert found[name] == (value if isinstance(value, str) else close(value, **PRECISION)), name
 
 
 def exact_mu(epsilon=EPSILON, delta=DELTA):

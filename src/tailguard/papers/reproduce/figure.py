@@ -20,16 +20,9 @@ PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend or the title
 TITLE_LETTERS = 13  # of 9 points in an inch: the widest of all titles has 14
-LABELLED = (2.0, 5.0)  # between powers of ten: labels of other digits overlap
 ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
 """The labels of horizontal axes, by the last word of a panel's title."""
-MOST_DECADES = 2.0  # with more, only powers of ten have labels
-FEWEST_FOR_INTERVAL = 6  # seeds: with fewer, the interval of order statistics is the range
-MOST_MARKED = 12  # places on a curve: with more, markers cover it
 COINCIDE = 0.02  # of a panel's height, two widths of a line: closer ones leave no gap
-DOTS_PER_INCH = 80  # the text is readable, and no figure exceeds 150 kB
-N_COLOURS, OCTREE = 256, 2  # of a file, and Pillow's method that keeps those of thin lines
-NOTE_WIDTH = 64  # letters of a panel's note on curves
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
@@ -78,7 +71,8 @@ def _told(experiment: Experiment, results: Results) -> str:
     n_seeds = results.n_seeds
     if n_seeds == 1:
         return "One value a place. Non-private simulation."
-    extremes = experiment.axes.band == "extremes" or n_seeds < FEWEST_FOR_INTERVAL
+    # With fewer than six seeds the interval of order statistics is the range.
+    extremes = experiment.axes.band == "extremes" or n_seeds < 6
     band = "worst to best seed" if extremes else "95 % interval of the median"
     dashed = " Dashed: printed noise." if any(key[-1] == "printed" for key in results.keys) else ""
     return f"Medians over {n_seeds} seeds, band: {band}.{dashed} Non-private simulation."
@@ -100,13 +94,14 @@ def _pyplot() -> Any:
 
 
 def _save(plot: Any, path: Path) -> None:
-    """Write a PNG of few colours, a third as large as one of all."""
+    """Write a PNG of 256 colours, a third as large as one of all."""
     from PIL import Image  # noqa: PLC0415 - comes with matplotlib
 
     with BytesIO() as drawn:
-        plot.savefig(drawn, dpi=DOTS_PER_INCH)
-        with Image.open(drawn) as image:
-            image.convert("RGB").quantize(N_COLOURS, OCTREE).save(path, optimize=True)
+        plot.savefig(drawn, dpi=80)
+        with Image.open(drawn) as image:  # by the method that keeps the colours of thin lines
+            few = image.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+            few.save(path, optimize=True)
 
 
 def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
@@ -120,7 +115,7 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
             line = LINES[noise] if noises != {"-"} else {}
             _draw_curve(axis, axes, found, label, looks[name] | line)
     axis.set_title(panel, fontsize=9)
-    note = wrap(_note(results, panel, log=axes.log_y), NOTE_WIDTH)
+    note = wrap(_note(results, panel, log=axes.log_y), width=64)
     along = ALONG.get(panel.rpartition("along ")[2], axes.x)
     axis.set_xlabel("\n".join((along, *note)), fontsize=8)
     axis.set_ylabel(axes.y, fontsize=8)
@@ -131,12 +126,12 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
 
 
 def _label_between_powers(axis: Any, *, log: bool) -> None:
-    """Label so few places of a logarithmic axis that labels do not overlap."""
+    """Label 2 and 5 between powers of ten, and beyond two decades only these powers."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator  # noqa: PLC0415
 
     if log:
-        axis.set_minor_locator(LogLocator(subs=LABELLED))
-        axis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(MOST_DECADES, math.inf)))
+        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2.0, math.inf)))
 
 
 def _looks(curves: Iterable[str]) -> Looks:
@@ -190,7 +185,7 @@ def _note(results: Results, panel: str, *, log: bool = True) -> str:
 def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:
     """Draw medians and their band."""
     places = [each.x for each in found]
-    every = max(1, math.ceil(len(places) / MOST_MARKED))
+    every = max(1, math.ceil(len(places) / 12))  # more markers would cover the curve
     middles = [each.median for each in found]
     axis.plot(places, middles, label=label, markersize=4, markevery=every, **look)
     extremes = axes.band == "extremes"

@@ -32,8 +32,6 @@ from tailguard.papers.rates import MEAN_RATES, MeanRate
 from tailguard.papers.wang2020.means import PrintedSoft
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
-FAILURE_PROBABILITY = 0.1
-DELTA = 1e-6
 LEAST_UNITS = 2.0  # of the moment: lower thresholds clip the body of the data
 # The trimmed mean gets a range, in units of the moment; its scale is a sixteenth of the range.
 RANGE = 1.0
@@ -67,7 +65,7 @@ class RateCase:
     def guarantee(self, amount: float) -> Guarantee:
         """Return a promise with ``mu`` of this amount, or with ``epsilon`` of this amount."""
         if self.printed:
-            return ApproxDP(amount, DELTA)
+            return ApproxDP(amount, 1e-6)
         return PureDP(amount) if self.rate.guarantee == "pure" else ZCDP(amount**2 / 2.0)
 
     def facts(self, n_rows: int, n_features: int, *, amount: float, order: float) -> MeanFacts:
@@ -124,7 +122,7 @@ def _directional_bound(order: float) -> float:
 
 
 def _groups(facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:
-    return {"n_groups": theory_groups(largest.problem, FAILURE_PROBABILITY)}
+    return {"n_groups": theory_groups(largest.problem, 0.1)}
 
 
 def _trimming(calibration: str, facts: MeanFacts, largest: MeanFacts) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from tailguard.solvers import descent
 from tailguard.solvers.options import check_ranges
 
 
-def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+def batch_noise(promise: Guarantee, n_batches: int) -> tuple[float, bool]:
     """Return the mu that each batch may spend, and whether that counts on a shuffle.
 
     The better of two proofs: disjoint batches, or a shuffle of batches.
@@ -44,7 +44,7 @@ def batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[flo
     return (mu * (1.0 - BUDGET_MARGIN), True) if shuffled else (alone, False)
 
 
-def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> tuple[float, bool]:
+def printed_batch_noise(promise: Guarantee, n_batches: int, n_rows: int) -> float:
     """Return the mu of each batch for the printed noise, ``C sqrt(T log(1/delta)) / (n epsilon)``.
 
     One record moves the mean of a batch of ``b`` records by ``2 C / b``.
@@ -52,7 +52,7 @@ def printed_batch_noise(promise: Guarantee, *, n_batches: int, n_rows: int) -> t
     asked = printed_in(promise)
     spread = math.sqrt(-n_batches * math.log(asked.delta))
     batch = n_rows // n_batches
-    return 2.0 * n_rows * asked.epsilon / (batch * spread), n_batches > 1
+    return 2.0 * n_rows * asked.epsilon / (batch * spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,12 +214,13 @@ class PermutedAccelerated:
 
     def _stage(self, problem: Problem, promise: Guarantee, index: int, n_steps: int) -> Stage:
         """Return the stage of one pass: every batch is read once."""
-        share_of = printed_batch_noise if self.calibration == "printed" else batch_noise
-        n_rows = self.pass_sizes(problem)[index]
-        mu, shuffled = share_of(promise, n_batches=n_steps, n_rows=n_rows)
         if self.calibration == "printed":  # the share of rounding is the same for every clip norm
-            query, d = descent.clipped_gradients(problem, 1.0), problem.n_features
-            mu = amount_of(share_with_rounding(query, n_rows // n_steps, d, Gaussian(mu)))
+            query, n_rows = descent.clipped_gradients(problem, 1.0), self.pass_sizes(problem)[index]
+            ideal = Gaussian(printed_batch_noise(promise, n_steps, n_rows))
+            share = share_with_rounding(query, n_rows // n_steps, problem.n_features, ideal)
+            mu, shuffled = amount_of(share), n_steps > 1
+        else:
+            mu, shuffled = batch_noise(promise, n_steps)
         return Stage(
             "batches",
             "gradients of the clipped loss",

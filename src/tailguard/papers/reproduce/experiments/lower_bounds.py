@@ -30,7 +30,7 @@ from tailguard.papers.instances.hard_instances import SpikeLaw
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import above, below
 from tailguard.papers.reproduce.results import Point
-from tailguard.papers.reproduce.risk_rates.cases import QUADRATIC, linear_risk
+from tailguard.papers.reproduce.risk_cases import QUADRATIC, linear_risk
 from tailguard.papers.reproduce.tasks.fits import nested_seed
 from tailguard.privacy.guarantees import ZCDP, PureDP
 

@@ -3,20 +3,19 @@
 Reference
 ---------
 Kamath, Liu and Zhang 2022; Tao and others 2022; Wang and others 2020; Zhao and others 2024; Xu and
-others 2025: the theorems of :data:`tailguard.papers.reproduce.risk_rates.cases.CASES`.
+others 2025: the theorems of :data:`tailguard.papers.reproduce.risk_cases.CASES`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from tailguard.papers.instances.heavy_laws import ParetoLaw
-from tailguard.papers.reproduce import judges
+from tailguard.papers.reproduce import judges, risk_cases
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.results import Point, Results
-from tailguard.papers.reproduce.risk_rates import cases
 
 UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
 
@@ -34,8 +33,8 @@ ORDERED: tuple[judges.Outcome, ...] = (
 class RiskSlope:
     """One measured slope: a theorem along an axis, at an order of the moment."""
 
-    case: cases.RiskCase
-    axis: cases.Axis
+    case: risk_cases.RiskCase
+    axis: risk_cases.Axis
     order: float
     n_points: int = 4  # of a grid: a decade is short
 
@@ -79,19 +78,14 @@ def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
     """List the slopes of a paper: every theorem and axis, and along n every order."""
     return [
         RiskSlope(case, axis, order, n_points=3 if quick else 4)
-        for case in cases.CASES.values()
+        for case in risk_cases.CASES.values()
         if case.name.startswith(paper) and case.reached
-        for axis in cases.AXES
+        for axis in risk_cases.AXES
         for order in case.orders[: None if axis == "n" and not quick else 1]
     ]
 
 
-def risk_cells(slopes: Iterable[RiskSlope]) -> list[Cell]:
-    """Return a cell for every slope."""
-    return [_cell(slope) for slope in slopes]
-
-
-def has_risk_rate(case: cases.RiskCase, axis: cases.Axis) -> judges.Judge:
+def has_risk_rate(case: risk_cases.RiskCase, axis: risk_cases.Axis) -> judges.Judge:
     """Judge whether the slope of the excess risk along an axis is the theorem's.
 
     The claim holds within the tolerance of the theorem's slope. It does not hold if the risk falls
@@ -135,7 +129,7 @@ def _verdict(found: judges.FittedSlope, wanted: float) -> judges.Outcome:
     return "does not hold" if found.mean > wanted else "better than the theorem"
 
 
-def _cell(slope: RiskSlope) -> Cell:
+def risk_cell(slope: RiskSlope) -> Cell:
     """Return the cell of a slope; both bounds pass through the middle of the measurements."""
 
     def measure(seed: int) -> list[Point]:
@@ -169,7 +163,7 @@ SOURCES = {
 
 
 def _cells(paper: str, setup: Setup) -> Sequence[Cell]:
-    return risk_cells(list_slopes(paper, quick=setup.quick))
+    return [risk_cell(slope) for slope in list_slopes(paper, quick=setup.quick)]
 
 
 def _experiment(paper: str) -> Experiment:
@@ -181,14 +175,14 @@ def _experiment(paper: str) -> Experiment:
             has_risk_rate(case, axis),
             case.reason,
         )
-        for name, case in cases.CASES.items()
+        for name, case in risk_cases.CASES.items()
         if name.startswith(paper)
-        for axis, words in zip(cases.AXES, says, strict=True)
+        for axis, words in zip(risk_cases.AXES, says, strict=True)
     )
     title = "excess risk where privacy is what costs, and the slopes of both bounds"
-    drawn = Axes("size", "excess risk", log_x=True), partial(_cells, paper)
-    names = f"optimisation-{paper}", SOURCES[paper], title
-    return Experiment(*names, *drawn, claims, readings=judges.READINGS)
+    axes, cells = Axes("size", "excess risk", log_x=True), partial(_cells, paper)
+    name, source = f"optimisation-{paper}", SOURCES[paper]
+    return Experiment(name, source, title, axes, cells, claims, readings=judges.READINGS)
 
 
 def experiments() -> tuple[Experiment, ...]:

@@ -31,7 +31,7 @@ from tailguard.papers.reproduce.experiments.optimisation import UPPER, RiskSlope
 from tailguard.papers.reproduce.judges import Decision, below, saves
 from tailguard.papers.reproduce.report import READINGS
 from tailguard.papers.reproduce.results import Noise, Point, Results
-from tailguard.papers.reproduce.risk_rates.cases import AXES, CASES, Slopes
+from tailguard.papers.reproduce.risk_cases import AXES, CASES, Slopes
 from tailguard.papers.reproduce.tasks import wang
 from tailguard.papers.reproduce.tasks.fits import PlannedFit, Task
 from tailguard.privacy.accounting.total_cost import satisfies

@@ -36,9 +36,6 @@ DOMINANCE = 3.0  # noise and bias over sampling error
 BUDGETS = tuple(step * 10.0**power for power in range(0, -6, -1) for step in (2.0, 1.0, 0.5))
 MOST_ROWS, MOST_NUMBERS = 10**7, 2**27  # more take hours, or more memory than is common
 N_FEATURES = 8  # along n: with so many the norm of the noise hardly varies
-FEWEST_FEATURES, FEATURE_DECADES = 4, math.log10(32.0)
-ROW_DECADES = 2.5
-SEARCHED_DECADES = 24  # half of them: how far the fewest rows are looked for
 
 
 @dataclass(frozen=True)
@@ -101,8 +98,8 @@ def find_regime(
     case: RateCase, order: float, axis: Axis, *, n_points: int, symmetric: bool = False
 ) -> RateRegime:
     """Return the regime of fewest rows, reachable or not."""
-    for step in range(SEARCHED_DECADES):
-        n_rows = round(1000.0 * 10.0 ** (step / 2.0))
+    for half_decades in range(24):
+        n_rows = round(1000.0 * 10.0 ** (half_decades / 2.0))
         for amount in BUDGETS:
             regime = RateRegime(
                 case, order, axis, _points(axis, n_rows, n_points), amount, symmetric
@@ -113,12 +110,11 @@ def find_regime(
 
 
 def _points(axis: Axis, n_rows: int, n_points: int) -> tuple[tuple[int, int], ...]:
-    """Return numbers of rows and columns, evenly spread in logarithms."""
+    """Return numbers of rows over 2.5 decades, or of columns from 4 to 128, evenly in logs."""
     parts = [i / (n_points - 1) for i in range(n_points)]
     if axis == "n":
-        return tuple((round(n_rows * 10.0 ** (ROW_DECADES * part)), N_FEATURES) for part in parts)
-    widths = (round(FEWEST_FEATURES * 10.0 ** (FEATURE_DECADES * part)) for part in parts)
-    return tuple((n_rows, width) for width in widths)
+        return tuple((round(n_rows * 10.0 ** (2.5 * part)), N_FEATURES) for part in parts)
+    return tuple((n_rows, round(4 * 10.0 ** (math.log10(32.0) * part))) for part in parts)
 
 
 Law = StudentLaw | ParetoLaw

@@ -236,7 +236,12 @@ def experiments() -> tuple[Experiment, ...]:
     }
     return tuple(
         Experiment(
-            *(f"{paper}-table", source, title, axes, partial(_cells, rows), claims),
+            f"{paper}-table",
+            source,
+            title,
+            axes,
+            partial(_cells, rows),
+            claims,
             table=partial(_table, rows),
             readings=READINGS,
         )

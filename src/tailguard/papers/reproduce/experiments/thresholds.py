@@ -17,7 +17,7 @@ from tailguard.papers.kamath2022.parameters import naive_convex_threshold
 from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment, Setup
 from tailguard.papers.reproduce.judges import Decision, below
 from tailguard.papers.reproduce.results import Point
-from tailguard.papers.reproduce.risk_rates.cases import DIAMETER, PARTS, LinearTask, with_oracle
+from tailguard.papers.reproduce.risk_cases import DIAMETER, PARTS, LinearTask, with_oracle
 from tailguard.privacy.guarantees import ZCDP
 
 CHOSEN, NAIVE = "threshold of Theorem 5.2", "naive threshold"

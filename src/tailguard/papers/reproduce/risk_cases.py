@@ -34,7 +34,6 @@ from tailguard.papers.reproduce.tasks.fits import nested_seed
 from tailguard.privacy.guarantees import ZCDP
 from tailguard.solvers.oracles import make_oracle
 
-Law = ParetoLaw
 DIAMETER = 2.0  # of the set: the unit ball, as in the papers' lower bounds
 # Larger than every score, so the slope of a Huber loss is its threshold at every record.
 FAR_TARGET = 1e6
@@ -48,7 +47,7 @@ class LinearTask:
 
     sizes: tuple[float, ...]
 
-    def excess(self, theorem: Theorem, law: Law, seed: int) -> float:
+    def excess(self, theorem: Theorem, law: ParetoLaw, seed: int) -> float:
         """Return the worst excess over the sizes, on the same tails and the same noise."""
         n_rows, n_features = theorem.n_rows, theorem.n_features
         tails = law.sample(n_rows, n_features, seed=nested_seed(seed, n_rows, n_features))
@@ -66,7 +65,7 @@ class SquaredTask:
 
     n_nonzero: int | None = None
 
-    def excess(self, theorem: Theorem, law: Law, seed: int) -> float:
+    def excess(self, theorem: Theorem, law: ParetoLaw, seed: int) -> float:
         """Return half of the mean squared distance from the minimiser, over a few noises."""
         n_rows, n_features = theorem.n_rows, theorem.n_features
         drawn = nested_seed(seed, n_rows, n_features)

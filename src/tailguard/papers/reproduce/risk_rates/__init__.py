@@ -1,1 +1,0 @@
-"""Tasks that measure how fast excess risks fall, and how they compare with the bounds."""
