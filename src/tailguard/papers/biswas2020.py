@@ -103,18 +103,13 @@ class CoinPress(MeanMethod):
         counts = range(1, MOST_ROUNDS + 1) if self.n_rounds is None else (self.n_rounds,)
         noise, n_rounds, clip_norm = min(self._last_round(facts, count) for count in counts)
         root = math.sqrt(facts.n_features)
+        known = {"radius": self.radius, "scale": self.scale, "center": self.center}
         return MeanPlan(
             self.name,
             facts.problem,
             facts.guarantee,
             _stages(facts, n_rounds),
-            settings={
-                "rounds": n_rounds,
-                "clip norm": clip_norm,
-                "radius": self.radius,
-                "scale": self.scale,
-                "center": self.center,
-            },
+            settings={"rounds": n_rounds, "clip norm": clip_norm, **known},
             assumptions=("tails are normal, at most scale wide", "the mean lies in the first ball"),
             expected=Expected(root * noise, 0.0, self.scale * root / math.sqrt(facts.n_rows)),
             unit=IN_USER_UNITS,

@@ -48,17 +48,17 @@ def judge_claims(experiment: Experiment, results: Results, setup: Setup) -> list
         says = f"Of ours: {claim.says}" if claim.kind == "ours" else claim.says
         found.append(
             Verdict(
-                experiment=experiment.name,
-                kind=claim.kind,
-                source=experiment.source,
-                claim=claim.name,
-                says=says,
-                run=run,
-                printed_figure=printed.figure,
-                printed_outcome=printed.outcome,
-                tight_figure=tight.figure,
-                tight_outcome=tight.outcome,
-                reason=claim.reason if fails else "",
+                experiment.name,
+                claim.kind,
+                experiment.source,
+                claim.name,
+                says,
+                run,
+                printed.figure,
+                printed.outcome,
+                tight.figure,
+                tight.outcome,
+                claim.reason if fails else "",
             )
         )
     return found
