@@ -37,17 +37,18 @@ def schema_file(tmp_path):
 
 
 def test_options_and_a_file_declare_the_same(schema_file):
-    by_options = declared_schema(
-        target="cost",
-        categorical=["region=north,south"],
-        features="age,region,power",
-        missing=["age=40"],
-    )
-    assert by_options == declared_schema(schema_file) == tg.Schema(**DECLARED)
+    by_options = {
+        "target": "cost",
+        "categorical": ["region=north,south"],
+        "features": "age,region,power",
+        "missing": ["age=40"],
+    }
+    by_file = {"schema": schema_file}
+    assert declared_schema(by_options) == declared_schema(by_file) == tg.Schema(**DECLARED)
 
 
 def test_columns_choose_among_what_a_file_declares(schema_file):
-    chosen = declared_schema(schema_file, columns="cost,region")
+    chosen = declared_schema({"schema": schema_file, "columns": "cost,region"})
     assert chosen.features == ("cost", "region")
     assert (chosen.levels, chosen.missing) == ({"region": ("north", "south")}, {})
     assert chosen.target is None

@@ -187,10 +187,11 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
 def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a run that commands pass on: the ledger, the checkpoint and others."""
     names = ("check_records", "on_unusable", "random_state")
-    return {name: given[name] for name in names} | {
-        "ledger": ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"]),
-        "checkpoint": checkpoint_of(given["checkpoint"], resume=given["resume"]),
-    }
+    passed = {name: given[name] for name in names if name in given}
+    passed["ledger"] = ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"])
+    if "checkpoint" in given:
+        passed["checkpoint"] = checkpoint_of(given["checkpoint"], resume=given["resume"])
+    return passed
 
 
 def destination(path: Path, *others: Path | None) -> Path:

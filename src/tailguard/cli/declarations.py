@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,11 @@ from tailguard.data.table import Table
 from tailguard.data.terms.formula import with_formula
 from tailguard.gate.record_check import Remedies
 
-# Examples name this many columns.
-SHOWN = 2
-
+AS_GIVEN = (
+    *("target", "exposure", "offset", "weight", "weight_bound", "row_id", "person", "max_rows"),
+    "other",
+)
+"""Options that the schema takes as they are given."""
 
 # What to do on a command line where most records cannot be used.
 REMEDIES: Remedies = {
@@ -46,59 +47,27 @@ REMEDIES: Remedies = {
 }
 
 
-def column_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a command was given of a file's columns, for ``declared_schema``."""
-    names = signature(declared_schema).parameters.keys() - {"path"}
-    return {name: given[name] for name in names if name in given}
-
-
-def declared_schema(
-    path: Path | None = None,
-    *,
-    columns: str | None = None,
-    features: str | None = None,
-    categorical: list[str] | None = None,
-    other: str | None = None,
-    dates: list[str] | None = None,
-    terms: list[str] | None = None,
-    drop: list[str] | None = None,
-    missing: list[str] | None = None,
-    target: str | None = None,
-    exposure: str | None = None,
-    offset: str | None = None,
-    weight: str | None = None,
-    weight_bound: float | None = None,
-    classes: str | None = None,
-    row_id: str | None = None,
-    person: str | None = None,
-    max_rows: int | None = None,
-) -> Schema:
+def declared_schema(given: Mapping[str, Any]) -> Schema:
     """Return what a schema file and the options declare; nothing may be declared by both.
 
-    ``columns`` chooses among what the file declares.
+    ``given`` are options by their names; ``columns`` chooses among what the file declares.
     """
+    path, columns = given.get("schema"), given.get("columns")
+    features, drop, classes = given.get("features"), given.get("drop"), given.get("classes")
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
         stored = _narrowed(stored, names_of("--columns", columns))
-    levels = levels_of(categorical) if categorical else None
-    constants = constants_of(missing, levels or stored.categorical) if missing else None
+    levels = levels_of(given.get("categorical") or []) or None
+    constants = constants_of(given.get("missing") or [], levels or stored.categorical) or None
     return stored.with_declared(
-        other=other,
-        dates=dates_of(dates) if dates else None,
-        terms=terms or None,
+        dates=dates_of(given.get("dates") or []) or None,
+        terms=given.get("terms") or None,
         features=None if features is None else names_of("--features", features),
         categorical=levels,
         drop=None if drop is None else names_of("--drop", ",".join(drop)),
         missing=constants,
-        target=target,
-        exposure=exposure,
-        offset=offset,
-        weight=weight,
-        weight_bound=weight_bound,
         classes=None if classes is None else labels_of(classes),
-        row_id=row_id,
-        person=person,
-        max_rows=max_rows,
+        **{name: given.get(name) for name in AS_GIVEN},
     )
 
 
@@ -121,17 +90,12 @@ def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
 
 
 def tell_undeclared(
-    console: Console,
-    schema: Schema,
-    table: Table,
-    option: str = "--features",
-    *,
-    by_cell: bool = False,
+    schema: Schema, table: Table, option: str = "--features", *, by_cell: bool = False
 ) -> None:
     """Print which columns are read as numbers since nothing was declared of them, if any are."""
     if undeclared := schema.undeclared(table.names):
         path = Path(table.where)
-        print_wrapped(console, undeclared_sentence(undeclared, path, option, by_cell=by_cell))
+        print_wrapped(Console(), undeclared_sentence(undeclared, path, option, by_cell=by_cell))
 
 
 def undeclared_sentence(
@@ -141,7 +105,7 @@ def undeclared_sentence(
 
     It is made of the header alone.
     """
-    name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:SHOWN]))
+    name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:2]))
     levels = shlex.quote(f"{names[-1]}=A,B")
     begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
     words = undeclared_words(names, by_cell=by_cell)

@@ -24,7 +24,9 @@ description of the same rows spends again.
 """
 
 import json
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
 from rich.console import Console
 
@@ -40,12 +42,23 @@ from tailguard.cli.arguments import (
     tables_as_json,
     write_text,
 )
-from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
+from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
 
+method = partial(options.typed, panel="Method")
 
+
+@options.takes(
+    options.Cells,
+    options.Weights,
+    options.Persons,
+    options.Rows,
+    options.Checkpoint,
+    options.Checks,
+    options.Run,
+)
 def describe(
     file: options.TableOption,
     *,
@@ -53,57 +66,58 @@ def describe(
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
     columns: options.ColumnsOption = None,
-    categorical: options.CategoricalOption = None,
-    drop: options.DropOption = None,
-    missing: options.MissingOption = None,
-    schema: options.SchemaPathOption = None,
-    weight: options.WeightOption = None,
-    weight_bound: options.WeightBoundOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    row_id: options.RowIdOption = None,
-    order: options.OrderOption = "file",
-    quantiles: options.LevelsOption = None,
-    by: options.ByOption = None,
-    correlations: options.CorrelationsOption = True,
-    spend: options.SpendOption = None,
+    quantiles: Annotated[
+        str | None, method("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", "--quantiles")
+    ] = None,
+    by: Annotated[
+        str | None,
+        method("A,B", "Categorical columns, to describe each combination of levels separately."),
+    ] = None,
+    correlations: Annotated[
+        bool, method(None, "Whether to correlate columns.", "--correlations/--no-correlations")
+    ] = True,
+    spend: Annotated[
+        list[str] | None,
+        method(
+            "NAME=FACTOR",
+            "More or less of the budget for a statistic, such as quantiles=2; may be repeated.",
+        ),
+    ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
-    out: options.DescribeOutOption = None,
-    ledger: options.LedgerOption = None,
-    ledger_name: options.LedgerNameOption = None,
-    ledger_key: options.LedgerKeyOption = None,
-    checkpoint: options.CheckpointOption = None,
-    resume: options.ResumeOption = False,
-    check_records: options.CheckRecordsOption = True,
-    on_unusable: options.OnUnusableOption = "stop",
-    random_state: options.RandomStateOption = None,
+    out: Annotated[
+        Path | None, options.typed("PATH", "Where to write tables and certificate (JSON).")
+    ] = None,
+    **given: Any,
 ) -> None:
     r"""Print a private description, and write it with its certificate if asked to.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
-    >>> file = Path("claims.csv")
-    >>> describe(file, columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    >>> from tailguard.cli.app import run
+    >>> budget = "--epsilon 1 --delta 1e-6"
+    >>> run(f"describe claims.csv --columns cost {budget}".split())  # doctest: +ELLIPSIS
     private description, n = 1000, mode: private
     ...
     """
-    given = locals()
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(schema, **column_options(given))
+    declared = declared_schema({**given, "columns": columns})
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    asked: dict[str, Any] = {"schema": settled, "guarantee": guarantee, "order": order}
+    asked: dict[str, Any] = {"schema": settled, "guarantee": guarantee, "order": given["order"]}
     asked |= {"spend": options_of(spend or []), "correlations": correlations}
     if quantiles is not None:
         asked["q"] = numbers_of("--quantiles", quantiles, "numbers from 0 to 1, such as 0.5,0.99")
     if by is not None:
         asked["by"] = names_of("--by", by)
-    out = None if out is None else destination(out, file, schema, ledger, checkpoint)
-    tell_undeclared(Console(), declared, table, "--columns", by_cell=True)
+    out = (
+        None
+        if out is None
+        else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
+    )
+    tell_undeclared(declared, table, "--columns", by_cell=True)
     with progress_bar():
         result = tg.describe(table, **asked, **run_options(given))
     if out is not None:

@@ -36,6 +36,7 @@ usable rows privately; where these are surely fewer than half, it stops with
 exit code 3, having spent little, and names the column.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,94 +45,115 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import candidates_of, destination, ledger_of, run_options, write_text
-from tailguard.cli.declarations import column_options, declared_schema, settled_for, tell_undeclared
+from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
+from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
+from tailguard.estimators.registry import ESTIMATORS
 from tailguard.progress import progress_bar
 
-SHARED = ("epsilon", "delta", "check_records", "on_unusable", "random_state")
-"""Options of ``fit`` that a search takes in the place of its models."""
-OWN = ("alpha", "exposure", "keep", "level", "power", "threshold")
-"""Options that only some models have."""
+of_model = partial(options.typed, panel="Model")
 
 
+class Model:
+    """Options that a fit and a search share, beside those of other commands."""
+
+    model: Annotated[str, of_model("NAME", f"One of {', '.join(ESTIMATORS)}.")] = "linear"
+    formula: Annotated[
+        str | None,
+        options.columns(
+            "FORMULA", "Target and terms, such as 'cost ~ age + C(region)'; needs formulaic."
+        ),
+    ] = None
+    person_weight: Annotated[
+        str, options.columns("person|row", "Whether each person counts once, or each used row.")
+    ] = "person"
+
+
+@options.takes(
+    Model,
+    options.Roles,
+    options.Cells,
+    options.Weights,
+    options.Persons,
+    options.Rows,
+    options.Checkpoint,
+    options.Checks,
+    options.Run,
+)
 def fit(
     file: options.TableOption,
     *,
-    target: options.TargetOption = None,
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     out: options.OutOption,
-    model: options.ModelOption = "linear",
-    features: options.FeaturesOption = None,
-    categorical: options.CategoricalOption = None,
-    other: options.OtherOption = None,
-    dates: options.DatesOption = None,
-    terms: options.TermOption = None,
-    formula: options.FormulaOption = None,
-    drop: options.DropOption = None,
-    missing: options.MissingOption = None,
-    schema: options.SchemaPathOption = None,
-    exposure: options.ExposureOption = None,
-    offset: options.OffsetOption = None,
-    weight: options.WeightOption = None,
-    weight_bound: options.WeightBoundOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    person_weight: options.PersonWeightOption = "person",
-    row_id: options.RowIdOption = None,
-    order: options.OrderOption = "file",
-    classes: options.ClassesOption = None,
-    threshold: options.ThresholdOption = None,
-    level: options.LevelOption = None,
-    power: options.PowerOption = None,
-    alpha: options.AlphaOption = None,
-    keep: options.KeepOption = None,
-    intercept: options.InterceptOption = True,
+    threshold: Annotated[
+        float | None,
+        of_model(
+            "NUMBER",
+            "huber: the residual above which the loss is absolute, in scales of the target; 1.345 "
+            "by default.",
+        ),
+    ] = None,
+    level: Annotated[
+        float | None, of_model("NUMBER", "quantile: its level; 0.5, the median, by default.")
+    ] = None,
+    power: Annotated[
+        float | None,
+        of_model(
+            "NUMBER",
+            "lp: the power of the residual, from 2 to 16; 4 by default. tweedie: the power of the "
+            "mean in the variance, from 1 to 2; 1.5 by default.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        of_model(
+            "NUMBER",
+            "linear, logistic, poisson, gamma, tweedie: the ridge penalty, times half the squared "
+            "coefficients; none by default.",
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        of_model(
+            "COUNT", "sparse-linear, sparse-logistic: how many columns are kept; 10 by default."
+        ),
+    ] = None,
+    intercept: Annotated[
+        bool, of_model(None, "Whether to fit a constant.", "--intercept/--no-intercept")
+    ] = True,
     engine: options.EngineOption = "local",
-    ledger: options.LedgerOption = None,
-    ledger_name: options.LedgerNameOption = None,
-    ledger_key: options.LedgerKeyOption = None,
-    checkpoint: options.CheckpointOption = None,
-    resume: options.ResumeOption = False,
-    check_records: options.CheckRecordsOption = True,
-    on_unusable: options.OnUnusableOption = "stop",
-    random_state: options.RandomStateOption = None,
+    **given: Any,
 ) -> None:
     r"""Fit a model privately and write the model file.
 
     Examples
     --------
-    >>> import tailguard as tg
-    >>> from pathlib import Path
+    >>> from tailguard.cli.app import run
     >>> _ = Path("claims.csv").write_text("age,cost" + 1000 * "\n30,2.5\n60,1.5")
-    >>> fit(
-    ...     Path("claims.csv"),
-    ...     target="cost",
-    ...     features="age",
-    ...     epsilon=1.0,
-    ...     delta=1e-6,
-    ...     out=Path("model.json"),
-    ... )  # doctest: +ELLIPSIS
-    LinearRegression ...
+    >>> options = "--target cost --epsilon 1 --delta 1e-6 --out model.json"
+    >>> run(f"fit claims.csv {options}".split())  # doctest: +ELLIPSIS
+    Nothing is declared of age, ...
     """
-    given = locals()
     tg.ApproxDP(epsilon, delta)  # refuses a wrong budget before a file is opened
-    declared = declared_schema(schema, **column_options(given))
+    declared = declared_schema(given)
     table = _opened(file, declared, engine)
-    settled = settled_for(declared, table, formula)
+    settled = settled_for(declared, table, given["formula"])
+    own: dict[str, Any] = {"--classes": declared.classes, "--alpha": alpha, "--keep": keep}
+    own |= {"--level": level, "--power": power, "--threshold": threshold}
     parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
-    estimator = _estimator(given, declared, settled, table, **parameters, **run_options(given))
-    destination(out, file, schema, ledger, checkpoint)
-    tell_undeclared(Console(), declared if formula is None else settled, table)
+    parameters |= run_options(given)
+    estimator = _estimator(given, settled, table, own, parameters)
+    destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
+    tell_undeclared(declared if given["formula"] is None else settled, table)
     with progress_bar():
-        estimator.fit(table, order=order)
+        estimator.fit(table, order=given["order"])
     write_text(out, model_text(estimator))
-    _print_fit(Console(), estimator, out)
+    _print_fit(estimator, out)
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
@@ -140,11 +162,18 @@ def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
 
 
 def _estimator(
-    given: dict[str, Any], declared: tg.Schema, schema: tg.Schema, table: Table, **parameters: Any
+    given: dict[str, Any],
+    schema: tg.Schema,
+    table: Table,
+    own: dict[str, Any],
+    parameters: dict[str, Any],
 ) -> Any:
-    """Return the estimator; refuse a CSV file whose labels are not declared: text has no types."""
+    """Return the estimator; refuse a CSV file whose labels are not declared: text has no types.
+
+    ``own`` are options that only some models have.
+    """
+    own |= {"--exposure": given["exposure"]}
     parameters |= {"schema": schema, "weight": given["person_weight"]}
-    own = {"--classes": declared.classes, **{f"--{name}": given.get(name) for name in OWN}}
     estimator = make_estimator(given["model"], parameters, own_options=own)
     if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
         raise InputError(
@@ -154,8 +183,8 @@ def _estimator(
     return estimator
 
 
-def _print_fit(console: Console, estimator: Any, out: Path) -> None:
-    certificate = estimator.certificate_
+def _print_fit(estimator: Any, out: Path) -> None:
+    console, certificate = Console(), estimator.certificate_
     print_plain(
         console,
         f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
@@ -168,6 +197,15 @@ def _print_fit(console: Console, estimator: Any, out: Path) -> None:
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 
+@options.takes(
+    Model,
+    options.Roles,
+    options.Cells,
+    options.Persons,
+    options.Rows,
+    options.Checks,
+    options.Run,
+)
 def search(
     file: options.TableOption,
     *,
@@ -177,35 +215,11 @@ def search(
             "NAME=A,B", "Values of a parameter to choose among; may be repeated.", "--try"
         ),
     ],
-    target: options.TargetOption = None,
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     out: options.OutOption,
     tries: Annotated[float, options.typed("NUMBER", "How many tries are expected.")] = 10.0,
-    model: options.ModelOption = "linear",
-    features: options.FeaturesOption = None,
-    categorical: options.CategoricalOption = None,
-    other: options.OtherOption = None,
-    dates: options.DatesOption = None,
-    terms: options.TermOption = None,
-    formula: options.FormulaOption = None,
-    drop: options.DropOption = None,
-    missing: options.MissingOption = None,
-    schema: options.SchemaPathOption = None,
-    exposure: options.ExposureOption = None,
-    offset: options.OffsetOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    person_weight: options.PersonWeightOption = "person",
-    row_id: options.RowIdOption = None,
-    order: options.OrderOption = "file",
-    classes: options.ClassesOption = None,
-    ledger: options.LedgerOption = None,
-    ledger_name: options.LedgerNameOption = None,
-    ledger_key: options.LedgerKeyOption = None,
-    check_records: options.CheckRecordsOption = True,
-    on_unusable: options.OnUnusableOption = "stop",
-    random_state: options.RandomStateOption = None,
+    **given: Any,
 ) -> None:
     r"""Choose among settings of a model privately, and write the model file of the best.
 
@@ -221,30 +235,28 @@ def search(
 
     Examples
     --------
-    >>> from pathlib import Path
+    >>> from tailguard.cli.app import run
     >>> _ = Path("costs.csv").write_text("age,cost" + 2000 * "\n30,2.5\n60,1.5")
-    >>> search(
-    ...     Path("costs.csv"), tried=["target=mean,robust"], target="cost", features="age",
-    ...     epsilon=2.0, delta=1e-6, tries=3.0, out=Path("best.json"),
-    ... )  # doctest: +ELLIPSIS
-    Chosen among 2 settings: target = ...
+    >>> options = "--target cost --epsilon 2 --delta 1e-6 --tries 3 --out best.json"
+    >>> run(f"search costs.csv --try target=mean,robust {options}".split())  # doctest: +ELLIPSIS
+    Nothing is declared of age, ...
     """
-    given = locals()
-    declared = declared_schema(schema, **column_options(given))
+    declared = declared_schema(given)
     table = _opened(file, declared)
-    settled = settled_for(declared, table, formula)
-    estimator = _estimator(given, declared, settled, table)
+    settled = settled_for(declared, table, given["formula"])
+    estimator = _estimator(given, settled, table, {"--classes": declared.classes}, {})
     private_search = tg.PrivateSearch(
         estimator,
         candidates_of(tried),
         n_tries=tries,
-        ledger=ledger_of(ledger, ledger_name, ledger_key),
-        **{name: given[name] for name in SHARED},
+        epsilon=epsilon,
+        delta=delta,
+        **run_options(given),
     )
-    destination(out, file, schema, ledger)
-    tell_undeclared(Console(), declared if formula is None else settled, table)
-    private_search.fit(table, order=order)
+    destination(out, file, given["schema"], given["ledger"])
+    tell_undeclared(declared if given["formula"] is None else settled, table)
+    private_search.fit(table, order=given["order"])
     write_text(out, model_text(private_search.best_estimator_))
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
     print_plain(Console(), f"Chosen among {len(private_search.candidates_)} settings: {best}")
-    _print_fit(Console(), private_search.best_estimator_, out)
+    _print_fit(private_search.best_estimator_, out)

@@ -32,8 +32,10 @@ spends budget again.
 """
 
 import json
+from functools import partial
 from math import isfinite
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from rich import box
 from rich.console import Console
@@ -44,7 +46,7 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, options_of, promise_of, run_options, write_text
-from tailguard.cli.declarations import column_options, declared_schema, tell_undeclared
+from tailguard.cli.declarations import declared_schema, tell_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
@@ -54,7 +56,18 @@ from tailguard.progress import progress_bar
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
 __doc__ = (__doc__ or "").replace("{methods}", METHODS)
 
+of_method = partial(options.typed, panel="Method")
 
+
+@options.takes(
+    options.Cells,
+    options.Weights,
+    options.Persons,
+    options.Rows,
+    options.Checkpoint,
+    options.Checks,
+    options.Run,
+)
 def estimate_means(
     file: options.TableOption,
     *,
@@ -62,59 +75,63 @@ def estimate_means(
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
     columns: options.ColumnsOption = None,
-    categorical: options.CategoricalOption = None,
-    drop: options.DropOption = None,
-    missing: options.MissingOption = None,
-    schema: options.SchemaPathOption = None,
-    weight: options.WeightOption = None,
-    weight_bound: options.WeightBoundOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    row_id: options.RowIdOption = None,
-    order: options.OrderOption = "file",
-    method: options.MeanMethodOption = "auto",
-    moment_order: options.MomentOrderOption = None,
-    moment_bound: options.MomentBoundOption = None,
-    moment_kind: options.MomentKindOption = "central",
-    groups: options.GroupsOption = None,
-    option: options.MethodOption = None,
+    method: Annotated[str, of_method("NAME", f"One of auto, {', '.join(MEANS)}.")] = "auto",
+    moment_order: Annotated[
+        float | None, of_method("NUMBER", "The order of a moment that you can bound.")
+    ] = None,
+    moment_bound: Annotated[
+        float | None,
+        of_method("NUMBER", "Its bound, in the data's units to the power of the order."),
+    ] = None,
+    moment_kind: Annotated[
+        str, of_method("KIND", "One of central, raw, directional, norm.")
+    ] = "central",
+    groups: Annotated[
+        int | None, of_method("COUNT", "clamped, truncated, iterative: how many groups of rows.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        of_method(
+            "NAME=VALUE",
+            "An option of the method, such as clip_norm=2.5; may be repeated.",
+            "--option",
+        ),
+    ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
-    out: options.MeanOutOption = None,
-    ledger: options.LedgerOption = None,
-    ledger_name: options.LedgerNameOption = None,
-    ledger_key: options.LedgerKeyOption = None,
-    checkpoint: options.CheckpointOption = None,
-    resume: options.ResumeOption = False,
-    check_records: options.CheckRecordsOption = True,
-    on_unusable: options.OnUnusableOption = "stop",
-    random_state: options.RandomStateOption = None,
+    out: Annotated[
+        Path | None, options.typed("PATH", "Where to write means and certificate (JSON).")
+    ] = None,
+    **given: Any,
 ) -> None:
     r"""Print private means; with ``out`` write them with their certificate.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> _ = Path("claims.csv").write_text("cost" + 500 * "\n2.5\n1.5")
-    >>> file = Path("claims.csv")
-    >>> estimate_means(file, columns="cost", epsilon=1.0, delta=1e-6)  # doctest: +ELLIPSIS
+    >>> from tailguard.cli.app import run
+    >>> budget = "--epsilon 1 --delta 1e-6"
+    >>> run(f"mean claims.csv --columns cost {budget}".split())  # doctest: +ELLIPSIS
     private mean (...), n = 1000, mode: private
     ...
     """
-    given = locals()
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
-    declared = declared_schema(schema, **column_options(given))
+    declared = declared_schema({**given, "columns": columns})
     settled = declared.settled(table.names, table.where)
     table.check_types(settled.numeric)
-    out = None if out is None else destination(out, file, schema, ledger, checkpoint)
-    tell_undeclared(Console(), declared, table, "--columns")
+    out = (
+        None
+        if out is None
+        else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
+    )
+    tell_undeclared(declared, table, "--columns")
     moment = _moment(moment_order, moment_bound, moment_kind)
     with progress_bar():
         result = tg.mean(
             table,
             schema=settled,
-            order=order,
+            order=given["order"],
             guarantee=guarantee,
             method=method,
             moment=moment,

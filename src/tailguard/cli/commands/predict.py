@@ -38,10 +38,9 @@ from rich.console import Console
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import (
-    checkpoint_of,
     destination,
-    ledger_of,
     promise_of,
+    run_options,
     tables_as_json,
     write_text,
     write_texts,
@@ -214,6 +213,7 @@ def _csv_text(columns: dict[str, list[Any]], *, header: bool) -> str:
     return text.getvalue()
 
 
+@options.takes(options.Weights, options.Persons, options.Checkpoint, options.Run)
 def score(
     model: options.ModelPathOption,
     file: options.TableOption,
@@ -221,21 +221,21 @@ def score(
     epsilon: options.EpsilonOption,
     delta: options.OptionalDeltaOption = None,
     pure: options.PureOption = False,
-    target: options.ScoredTargetOption = None,
+    target: Annotated[
+        str | None, options.columns("COLUMN", "The column to predict; that of the fit by default.")
+    ] = None,
     exposure: options.ExposureOption = None,
     offset: options.OffsetOption = None,
-    weight: options.WeightOption = None,
-    weight_bound: options.WeightBoundOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    person_weight: options.ScoredWeightOption = None,
-    out: options.ScoreOutOption = None,
-    ledger: options.LedgerOption = None,
-    ledger_name: options.LedgerNameOption = None,
-    ledger_key: options.LedgerKeyOption = None,
-    checkpoint: options.CheckpointOption = None,
-    resume: options.ResumeOption = False,
-    random_state: options.RandomStateOption = None,
+    person_weight: Annotated[
+        str | None,
+        options.columns(
+            "person|row", "Whether each person counts once, or each row; by default as in the fit."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, options.typed("PATH", "Where to write table and certificate (JSON).")
+    ] = None,
+    **given: Any,
 ) -> None:
     r"""Measure privately how well a model file predicts the rows of a file.
 
@@ -274,22 +274,22 @@ def score(
         exposure, offset = schema.exposure if fitted.takes_exposure else None, schema.offset
     table = opened_table(file)
     check_columns([*schema.features, target], table.names, table.where)
-    out = None if out is None else destination(out, model, file, ledger, checkpoint)
+    out = (
+        None if out is None else destination(out, model, file, given["ledger"], given["checkpoint"])
+    )
     with progress_bar():
         result = fitted.private_score(
             table,
             column_of(table, target),
             exposure=exposure,
             offset=offset,
-            sample_weight=weight,
-            weight_bound=weight_bound,
-            person=person,
-            max_rows=max_rows,
+            sample_weight=given["weight"],
+            weight_bound=given["weight_bound"],
+            person=given["person"],
+            max_rows=given["max_rows"],
             weight=person_weight,
             guarantee=guarantee,
-            ledger=ledger_of(ledger, ledger_name, ledger_key),
-            checkpoint=checkpoint_of(checkpoint, resume=resume),
-            random_state=random_state,
+            **run_options(given),
         )
     if out is not None:
         write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")

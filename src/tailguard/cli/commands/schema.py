@@ -15,47 +15,35 @@ or to Python as schema=.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.console import Console
 
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
-from tailguard.cli.declarations import column_options, declared_schema
+from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
 from tailguard.data.declarations import check_columns, listing
 from tailguard.data.readers.opening import opened_path
 
 
+@options.takes(options.Roles, options.Cells, options.Weights, options.Persons)
 def schema(
     file: options.TableOption,
     *,
     out: Annotated[Path, options.typed("PATH", "Where to write the schema (JSON).")],
-    target: options.TargetOption = None,
-    features: options.FeaturesOption = None,
-    categorical: options.CategoricalOption = None,
-    other: options.OtherOption = None,
-    dates: options.DatesOption = None,
-    terms: options.TermOption = None,
-    drop: options.DropOption = None,
-    missing: options.MissingOption = None,
-    exposure: options.ExposureOption = None,
-    offset: options.OffsetOption = None,
-    weight: options.WeightOption = None,
-    weight_bound: options.WeightBoundOption = None,
-    person: options.PersonOption = None,
-    max_rows: options.MaxRowsOption = None,
-    classes: options.ClassesOption = None,
+    **given: Any,
 ) -> None:
     r"""Write the declared columns, and every other column as a numeric feature.
 
     Examples
     --------
     >>> _ = Path("claims.csv").write_text("age,region,cost\n30,north,2.5\n")
-    >>> schema(Path("claims.csv"), target="cost", out=Path("schema.json"))  # doctest: +ELLIPSIS
+    >>> from tailguard.cli.app import run
+    >>> run("schema claims.csv --target cost --out schema.json".split())  # doctest: +ELLIPSIS
     Wrote schema.json: age, region are numbers in it; ...
     """
-    declared = declared_schema(**column_options(locals()))
+    declared = declared_schema(given)
     columns = opened_path(file)
     settled = declared.settled(columns.names, columns.where)
     others = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
