@@ -1,46 +1,55 @@
 """``tailguard demo``: everything a newcomer should see, in forty lines and one page."""
 
+import io
 import json
 import re
+from contextlib import redirect_stdout
 
 import pytest
 
+from tailguard.cli.app import run
 from tailguard.cli.commands.demo import REACH, picture
 from tailguard.report.page import page_text
 
 MOST_LINES = 40
 
 
-@pytest.fixture
-def demo(call, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return call("demo", "--rows", "20000")
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What a demo prints in a folder of its own, and the folder."""
+    folder, printed = tmp_path_factory.mktemp("demo"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "80")
+        assert run(["demo", "--rows", "20000"]) == 0
+    return printed.getvalue(), folder
 
 
 def test_the_demo_shows_data_code_truth_and_certificate(demo):
-    assert (demo.code, demo.err) == (0, "")
+    out, _ = demo
     parts = ["The data", "Nobody's records", "tg.LinearRegression(epsilon=1.0, delta=1e-06)"]
     parts += ["noised releases", "truth", "district_claims_per_km", "(intercept)"]
     parts += ["promise: (epsilon, delta)", "released: epsilon = 1 at delta = 1e-06, mu = "]
-    assert [part for part in parts if part not in demo.out] == []
-    lines = demo.out.splitlines()
+    assert [part for part in parts if part not in out] == []
+    lines = out.splitlines()
     assert [line for line in lines if len(line) > 79] == []
     assert len(lines) <= MOST_LINES
     assert lines[-1] == "report: demo-report.html; check it by tailguard verify demo-report.html"
 
 
-def test_the_report_has_the_names_of_the_columns_and_agrees(demo, call, tmp_path):
-    data = json.loads(page_text((tmp_path / "demo-report.html").read_text()))
+def test_the_report_has_the_names_of_the_columns_and_agrees(demo, call):
+    out, folder = demo
+    data = json.loads(page_text((folder / "demo-report.html").read_text()))
     names = [estimate["name"] for estimate in data["estimates"]]
     assert names[0] == "driver_age_years"
     assert names[-1] == "(intercept)"
-    assert all(f"\n{name} " in demo.out for name in names)
+    assert all(f"\n{name} " in out for name in names)
     assert data["stated"]["dataset"] == "simulated motor claims"
-    assert "word by word" in call("verify", "demo-report.html").out
+    assert "word by word" in call("verify", folder / "demo-report.html").out
 
 
 def test_pictures_show_where_the_truth_lies(demo):
-    rows = re.search(r"^-{60,}\n(.*)^95 % intervals", demo.out, re.MULTILINE | re.DOTALL)[1]
+    rows = re.search(r"^-{60,}\n(.*)^95 % intervals", demo[0], re.MULTILINE | re.DOTALL)[1]
     pictures = [row[-(2 * REACH + 1) :] for row in rows.splitlines()]
     assert len(pictures) == 9
     assert all("|" in each for each in pictures)

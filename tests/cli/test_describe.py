@@ -40,7 +40,7 @@ def test_groups_quantiles_and_shares_of_the_budget(call, csv_file):
     assert "NOT PRIVATE" in answer.out
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("width", [60, 100])
 def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
     call, csv_file, monkeypatch, width
 ):

@@ -157,33 +157,3 @@ def test_predictions_of_bad_cells_are_empty_and_of_others_the_same(path, rows, c
     assert after[1 : len(NO_NUMBERS) + 1] == [""] * len(NO_NUMBERS)
     rest = [0, *range(len(NO_NUMBERS) + 1, N_ROWS)]
     assert [after[row] for row in rest] == [before[row] for row in rest]
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_one_replaced_cell_at_a_time(kind, tmp_path, rows, call):
-    """Each cell alone, in every place of every command, at a row drawn afresh: some 700 runs."""
-    rng, path = np.random.default_rng(0), tmp_path / f"rows.{kind}"
-    for model, columns in PLACES.items():
-        for column in columns:
-            for cell in NO_NUMBERS:
-                row, place = int(rng.integers(N_ROWS)), HEADER.index(column)
-                found = []
-                for held in ("", cell):
-                    changed = [*rows]
-                    changed[row] = (*rows[row][:place], held, *rows[row][place + 1 :])
-                    write(path, changed)
-                    found.append(fitted(call, path, model))
-                assert found[0] == found[1], (model, column, ascii(cell)[:40])
-
-
-@pytest.mark.audit
-def test_one_broken_line_at_a_time(tmp_path, rows, call):
-    rng, path = np.random.default_rng(1), tmp_path / "rows.csv"
-    for line in LINES:
-        for row in rng.integers(N_ROWS, size=5).tolist():
-            found = []
-            for held in ("", line):
-                write(path, rows, {row: held})
-                found.append(fitted(call, path, "linear"))
-            assert found[0] == found[1], ascii(line)[:40]

@@ -56,7 +56,8 @@ def test_what_is_wrong_with_an_option_is_said_of_it(
         del typed[typed.index(option) : typed.index(option) + 2]
     answer = call(name, *typed, option, *wrong.split())
     assert answer.code == 2
-    said = " ".join(answer.err.split()).removeprefix("Error: ")
+    assert answer.err.count("\n") == 1
+    said = answer.err.removeprefix("Error: ")
     values = f"{csv_file} must have a column", f"ledger '{tmp_path}", "x must be given with"
     assert said.startswith(("--", f"Invalid value for '{option}'", *values))
     bare = re.sub(r"'[^']*'|fit_intercept=true", "", said.replace(str(csv_file), ""))

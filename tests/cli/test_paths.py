@@ -4,17 +4,16 @@ import os
 import sqlite3
 from contextlib import closing
 
-import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.checks import BudgetError, InputError
+from tailguard.checks import BudgetError
 from tailguard.ledger.store import SIDE_FILES
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 FIT = ["--target", "cost", "--features", "age", *PRIVACY]
 MEAN = ["--columns", "cost", *PRIVACY]
-DEVICES = ["/dev/full", "/dev/zero", "/dev/null", "pipe"]
+DEVICES = ["/dev/zero", "pipe"]
 
 
 @pytest.fixture
@@ -89,10 +88,6 @@ def test_neither_a_checkpoint_nor_another_ledger_takes_such_a_name(folder, call,
     answer = call(*COMMANDS["fit"], "--out", "new.json", "--checkpoint", name)
     assert (answer.code, answer.out) == (2, "")
     assert "--checkpoint must have another name" in answer.err
-    with pytest.raises(InputError, match="checkpoint must have another name"):
-        tg.mean(np.ones((100, 1)), epsilon=1.0, delta=1e-6, checkpoint=name)
-    with pytest.raises(InputError, match="path must have another name"):
-        tg.Ledger(name, "others", epsilon=1.0, delta=1e-5)
     assert not (folder / name).exists()
     assert len(tg.Ledger("budget.sqlite").lines()) == 1
 
@@ -135,19 +130,6 @@ def test_what_is_read_is_a_regular_file(folder, call, words, device):
     assert answer.err.startswith("Error: ")
     assert answer.err.count("\n") == 1
     assert contents(folder) == before
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_python_refuses_devices_too(folder, device):
-    with pytest.raises(InputError, match="checkpoint must be the path of a regular file"):
-        tg.mean(np.ones((100, 1)), epsilon=1.0, delta=1e-6, checkpoint=device)
-    for cap in ({}, {"epsilon": 1.0, "delta": 1e-5}):
-        with pytest.raises(InputError, match="path must be the path of a regular file"):
-            tg.Ledger(device, "claims", **cap)
-    with pytest.raises(InputError, match="schema must be a JSON file"):
-        tg.Schema.load(device)
-    with pytest.raises(InputError, match="path must be that of a file that can be written"):
-        tg.Schema(target="cost").save(device)
 
 
 def test_a_ledger_that_a_device_replaced_is_not_read(folder):

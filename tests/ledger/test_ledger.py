@@ -246,9 +246,6 @@ def test_names_have_at_most_so_many_signs(path):
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (("",), {}, "path must be that of a file"),
-        ((3, "a"), CAP, "path must be that of a file"),
-        (("b.sqlite", ""), CAP, "name must be a text"),
         (("b.sqlite", "a"), {}, "must exist in .*, or be given a cap"),
         (("b.sqlite",), CAP, "name must be given"),
         (("b.sqlite",), {}, "ledger .* must be a file; there is none"),

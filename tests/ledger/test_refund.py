@@ -244,10 +244,9 @@ def test_a_whole_cap_is_planned_within_the_filter_and_given_back(ledger):
     assert 0.999 < model.certificate_.total.epsilon <= 1.0
 
 
-@pytest.mark.parametrize("asked", ["fit", "mean", "minimize"])
+@pytest.mark.parametrize("asked", ["mean", "minimize"])
 def test_whoever_asks_for_the_whole_cap_meets_its_filter(ledger, asked):
     calls = {
-        "fit": lambda: tg.HuberRegression(**CAP, ledger=ledger).fit(X, X[:, 0]),
         "mean": lambda: tg.mean(X, **CAP, ledger=ledger, method="clamped"),
         "minimize": lambda: tg.minimize(
             tg.losses.Huber(1.0), X, X[:, 0], **CAP, ledger=ledger,

@@ -81,17 +81,6 @@ def test_without_a_ledger_all_counts(tmp_path):
             usable(gate)
 
 
-def test_a_gate_releases_and_reserves_nothing_more(ledger):
-    gate = gate_over(ArrayRows(X), ledger)
-    usable(gate)
-    gate.settle(stopped_early=True)
-    before = ledger.lines()
-    for write in (lambda: usable(gate, REST), lambda: gate.reserve(Gaussian(0.01), coordinates=1)):
-        with pytest.raises(BudgetError, match="before their run is settled"):
-            write()
-    assert ledger.lines() == before
-
-
 class FailingRows(ArrayRows):
     """Rows that fail while they are read, once."""
 

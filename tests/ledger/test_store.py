@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from ledger.test_lines import edit
 from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
 from tailguard.ledger import store as storage
@@ -235,14 +236,6 @@ def test_a_file_whose_layout_is_no_text_is_one_sentence(path, ledger):
             act()
 
 
-def rewrite(path, *statements):
-    """Change the file as somebody would who is allowed to write it."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DROP TRIGGER IF EXISTS no_change")
-        for statement in statements:
-            connection.execute(statement)
-
-
 # Without a type a column keeps a real number as it is written; with one SQLite makes it whole.
 UNTYPED = (
     "PRAGMA writable_schema = ON",
@@ -260,9 +253,9 @@ EDITS = {
 @pytest.mark.parametrize("fresh", [False, True], ids=["read before", "read first"])
 def test_an_edit_is_seen_by_whoever_read_the_lines_before_and_by_others(ledger, path, name, fresh):
     assert ledger.verify() == 2
-    rewrite(path, *UNTYPED)
+    edit(ledger, *UNTYPED)
     assert ledger.verify() == 2
-    rewrite(path, EDITS[name])
+    edit(ledger, EDITS[name])
     if fresh:
         KNOWN.clear()
     with pytest.raises(BudgetError, match=r"line [12] was changed"):
@@ -278,10 +271,10 @@ def test_lines_that_are_as_they_were_are_the_same_objects_and_an_undone_edit_is_
     ledger.charge(Gaussian(0.1), key="more")
     after = ledger.lines()
     assert [one is other for one, other in zip(before, after, strict=False)] == [True] * 2
-    rewrite(path, "UPDATE lines SET time = 'never ' || time WHERE position = 2")
+    edit(ledger, "UPDATE lines SET time = 'never ' || time WHERE position = 2")
     with pytest.raises(BudgetError, match="line 2 was changed"):
         ledger.lines()
-    rewrite(path, "UPDATE lines SET time = substr(time, 7) WHERE position = 2")
+    edit(ledger, "UPDATE lines SET time = substr(time, 7) WHERE position = 2")
     assert ledger.lines() == after
 
 
