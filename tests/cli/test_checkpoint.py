@@ -30,14 +30,6 @@ def test_a_fit_is_resumed_and_says_the_same(folder):
     assert "checkpoint" not in first
 
 
-def test_a_mean_is_resumed_and_says_the_same(folder):
-    mean = ["mean", "claims.csv", *BUDGET, "--checkpoint", "mean.checkpoint", "--out", "mean.json"]
-    assert run(mean) == 0
-    first = (folder / "mean.json").read_text()
-    assert run([*mean, "--resume"]) == 0
-    assert (folder / "mean.json").read_text() == first
-
-
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

@@ -103,14 +103,13 @@ class AuditResult:
             f"({self.share:.0%}), at confidence {self.confidence:.6g}",
             f"  power        {self.power:.3g} against noise of 0.8 times the scale",
             f"  by           {self.tester}, {self.n_runs} on each side",
-            *(f"  mutant       {name}: {_outcome(seen)}" for name, seen in self.mutants.items()),
+            *(
+                f"  mutant       {name}: {'rejected' if rejected else 'NOT REJECTED'}"
+                for name, rejected in self.mutants.items()
+            ),
             f"  verdict      {self.verdict}",
         ]
         return "\n".join(lines)
-
-
-def _outcome(rejected: bool) -> str:
-    return "rejected" if rejected else "NOT REJECTED"
 
 
 Scores = tuple[FloatArray, FloatArray]

@@ -72,8 +72,9 @@ class Line:
 
     def true_digest(self) -> str:
         """Compute the digest from all other fields of the line."""
+        words = [getattr(self, name) for name in FIELDS[:-1]]
         # By repr, any value that an edit put into the file has a text, and so another digest.
-        return sha256(json.dumps(self._words(), default=repr).encode()).hexdigest()
+        return sha256(json.dumps(words, default=repr).encode()).hexdigest()
 
     @cached_property
     def is_whole(self) -> bool:
@@ -88,9 +89,6 @@ class Line:
     def entry(self) -> LedgerEntry:
         """Return the entry by which a certificate names the line."""
         return LedgerEntry(self.ledger, self.position, self.key, self.digest)
-
-    def _words(self) -> list[Any]:
-        return [getattr(self, name) for name in FIELDS[:-1]]
 
 
 def canonical(data: Any) -> str:

@@ -237,7 +237,7 @@ class Peeling:
             chosen = self._select(np.abs(answer[:selectable]), known, source)
             places = np.concatenate((chosen, places))
         released = np.zeros(size, dtype=np.int64)
-        noised = answer[places] + self._noise(places.size, known, source)
+        noised = answer[places] + lattice_noise(places.size, known, source)
         released[places] = np.clip(noised, -ANSWER_LIMIT, ANSWER_LIMIT)
         return released
 
@@ -254,10 +254,6 @@ class Peeling:
         if self.name == "peeled-laplace":
             return select_by_laplace(magnitudes, known.n_selected, known.log2_scale, source)
         return gumbel_top(magnitudes, known.n_selected, known.lattice_scale, source)
-
-    def _noise(self, count: int, calibration: PeelingCalibration, source: Source) -> IntArray:
-        """Draw the noise of the values."""
-        return lattice_noise(count, calibration, source)
 
 
 def select_by_laplace(
