@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 
 from support.sources import QuietSource, ScriptedSource
-from support.statistics import gaussian_scale_power, gaussian_scale_test, goodness_of_fit
-from tailguard.audit.bounds import smallest_sample
 from tailguard.noise.discrete_gaussian import (
     BASE_STD,
     BUCKET_BITS,
@@ -133,37 +131,6 @@ def test_two_levels_are_a_discrete_gaussian():
             )
             ratio = convolution / base_total**2 / (weight(value, std) / total)
             assert abs(ratio - 1) < 1.2e-34
-
-
-def test_one_level_has_the_discrete_gaussian_probabilities():
-    values = np.arange(-LARGEST, LARGEST + 1)
-    edges = np.arange(-150, 151, 10)
-
-    def cells(std):
-        weights = np.exp(-(values**2) / (2 * std**2))
-        return np.bincount(np.digitize(values, edges), weights / weights.sum())
-
-    draws = discrete_gaussian(60_000, 1, SimulationSource(23))
-    counts = np.bincount(np.digitize(draws, edges), minlength=edges.size + 1)
-    verdict = goodness_of_fit(
-        counts, cells(BASE_STD), false_alarm=1e-9, alternative=cells(0.95 * BASE_STD)
-    )
-    assert verdict.accepted
-    assert verdict.power > 0.999
-
-
-@pytest.mark.parametrize("levels", [3, 5])
-def test_scale_is_accepted_and_wrong_scales_are_rejected(levels):
-    n_draws = smallest_sample(
-        lambda size: min(gaussian_scale_power(size, ratio, 1e-6) for ratio in (0.9, 1.1)), 0.999
-    )
-    draws = discrete_gaussian(n_draws, levels, SimulationSource(21))
-    verdicts = {
-        ratio: gaussian_scale_test(ratio * draws, lattice_std(levels), false_alarm=1e-6)
-        for ratio in (0.9, 1.0, 1.1)
-    }
-    assert verdicts[1.0].power >= 0.999
-    assert [verdict.accepted for verdict in verdicts.values()] == [False, True, False]
 
 
 def log_ratio(value, levels):
