@@ -94,7 +94,7 @@ def test_a_sum_of_errors_that_are_alike_proves_more_than_each_of_them():
 def test_power_is_that_of_simulated_audits(summed, n_runs):
     claim, rates, generator = gaussian_claim(1.0), (0.2, 0.25), np.random.default_rng(0)
     facts = {"rates": rates, "false_alarm": 0.05, "summed": summed}
-    counts = generator.binomial(n_runs, rates, size=(1_000, 2))
+    counts = generator.binomial(n_runs, rates, size=(300, 2))
     rejected = np.mean([not judge(claim, *pair, n_runs, **facts).accepted for pair in counts])
     power = audit_power(claim, n_runs, **facts)
     assert 0.1 < power < 0.95

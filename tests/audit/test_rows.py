@@ -16,7 +16,6 @@ BY_DEFAULT = (
     "query count-below, Laplace",
     "query peeled-step, choice",
     "query trimmed-mean",
-    "mean clipped",
     "mean clipped, in private units",
 )
 

@@ -5,8 +5,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from datetime import date
 
 import pyarrow as pa
@@ -224,18 +222,3 @@ def test_a_bad_input_gets_one_sentence(line, call, arguments_of, tmp_path):
     assert (answer.code, answer.out) == (2, "")
     assert_one_sentence(answer.err)
     assert not (tmp_path / "model.json").exists()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "fit {csv} {linear} --epsilon -1",
-        *(pytest.param(line, marks=pytest.mark.audit) for line in ("certificate {folder}", "fti")),
-    ],
-)
-def test_the_shell_sees_the_same(line, arguments_of):
-    program = "from tailguard.cli.app import main; main()"
-    command = [sys.executable, "-c", program, *arguments_of(line)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert_one_sentence(answer.stderr)

@@ -168,7 +168,7 @@ def test_totals_after_the_fact_are_no_filter_and_are_not_used_as_one():
     ledger that added up what is listed, by whichever accountant, would lie.
     """
     cap, first = tg.ApproxDP(1.0, 1e-2), 0.8
-    grid = np.linspace(-12.0, 12.0, 40_001)
+    grid = np.linspace(-12.0, 12.0, 4_001)
     step = grid[1] - grid[0]
 
     def gaussian(mu):
@@ -243,17 +243,16 @@ def test_a_cover_that_was_written_down_agrees_with_one_a_thousandth_smaller():
 
 def test_gaussian_sums_beside_a_cover_are_priced_by_themselves():
     """And not dearer than all of it at one cover would be, but for a hundredth."""
-    cap = Cap(tg.ApproxDP(4.0, DELTA))
-    for gaussian, other in [(0.08, ZeroConcentrated(0.02)), (0.3, Sampled(0.5, 0.02))]:
-        apart = cap.charge(other)
-        charge = cap.charge(Composed((Repeated(Gaussian(gaussian), 3), other)))
-        assert charge.cover == apart.cover
-        cost, failure = price(GdpAccountant, charge)
-        assert cost == 3 * Fraction(gaussian) ** 2 + Fraction(apart.cover[0]) ** 2
-        assert failure == Fraction(apart.cover[1])
-        at_once, _ = covering_mu(charge.event)
-        assert 0.95 < math.sqrt(cost) / at_once < 1.02
-        assert cap.agrees(charge)
+    cap, gaussian, other = Cap(tg.ApproxDP(4.0, DELTA)), 0.08, ZeroConcentrated(0.02)
+    apart = cap.charge(other)
+    charge = cap.charge(Composed((Repeated(Gaussian(gaussian), 3), other)))
+    assert charge.cover == apart.cover
+    cost, failure = price(GdpAccountant, charge)
+    assert cost == 3 * Fraction(gaussian) ** 2 + Fraction(apart.cover[0]) ** 2
+    assert failure == Fraction(apart.cover[1])
+    at_once, _ = covering_mu(charge.event)
+    assert 0.95 < math.sqrt(cost) / at_once < 1.02
+    assert cap.agrees(charge)
 
 
 def delta_by_strategy(first, ends, epsilon):

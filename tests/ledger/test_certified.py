@@ -56,19 +56,9 @@ def test_so_is_one_of_a_key_of_ones_own_and_of_a_checkpoint(ledger, tmp_path):
 
 def test_so_is_one_of_a_plan_that_cuts_blocks(folder):
     ledger = tg.Ledger(folder / "blocks.sqlite", "claims", guarantee=tg.GDP(2.0))
-    options = {"schedule": "disjoint", "n_steps": 10, "clip_norm": 1.0, "ledger": ledger}
-    solver = tg.solvers.NoisyGradientDescent(
-        **{name: value for name, value in options.items() if name != "ledger"}
-    )
-    solved = tg.minimize(
-        tg.losses.Huber(1.0),
-        X,
-        Y,
-        guarantee=tg.GDP(1.0),
-        constraint=tg.sets.L2Ball(2.0),
-        solver=solver,
-        ledger=ledger,
-    )
+    solver = tg.solvers.NoisyGradientDescent(schedule="disjoint", n_steps=10, clip_norm=1.0)
+    options = {"constraint": tg.sets.L2Ball(2.0), "solver": solver, "ledger": ledger}
+    solved = tg.minimize(tg.losses.Huber(1.0), X, Y, guarantee=tg.GDP(1.0), **options)
     assert solved.certificate.releases[-1].block_map is not None
     assert check_certified(ledger.lines(), solved.certificate)
 
@@ -87,7 +77,7 @@ def test_the_certificate_of_a_run_that_stopped_early_is_found_with_its_releases(
 
 @pytest.mark.parametrize(
     ("run", "seed", "per_pattern", "unknown"),
-    [("certificate", 2, 3, UNKNOWN), ("stopped", 4, 6, {*UNKNOWN, ".unused_stages[]"})],
+    [("certificate", 2, 2, UNKNOWN), ("stopped", 4, 5, {*UNKNOWN, ".unused_stages[]"})],
 )
 def test_every_forgery_but_of_words_is_refused_beside_the_ledger(
     ledger, request, run, seed, per_pattern, unknown
@@ -101,7 +91,7 @@ def test_every_forgery_but_of_words_is_refused_beside_the_ledger(
         else:
             taken.add(pattern(place))
     assert taken <= unknown
-    assert n_refused >= 200
+    assert n_refused >= 150
 
 
 def test_a_ledger_knows_whether_a_run_counts_with_less(ledger, certificate, stopped):
@@ -146,18 +136,12 @@ def entry_of(ledger, position):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda e: {"position": e.position + 1}, "is no charge there"),
-        (lambda e: {"position": e.position + 1000}, "is no charge there"),
-        (lambda e: {"key": "another"}, "is no charge there"),
-        (lambda e: {"digest": "0" * 64}, "is no charge there"),
-    ],
+    "change", [{"position": 5}, {"position": 1000}, {"key": "another"}, {"digest": "0" * 64}]
 )
-def test_another_line_is_refused(ledger, certificate, change, words):
+def test_another_line_is_refused(ledger, certificate, change):
     (entry,) = certificate.ledger_entries
-    forged = replace(certificate, ledger_entries=(replace(entry, **change(entry)),))
-    with pytest.raises(BudgetError, match=words):
+    forged = replace(certificate, ledger_entries=(replace(entry, **change),))
+    with pytest.raises(BudgetError, match="is no charge there"):
         check_certified(ledger.lines(), forged)
 
 

@@ -37,11 +37,6 @@ def test_clones_share_the_ledger(ledger):
     assert clone(model)[-1].get_params()["ledger"] is ledger
 
 
-def test_every_fold_is_charged(ledger):
-    scores = cross_val_score(tg.LinearRegression(ledger=ledger, **FIT), X, Y, cv=3)
-    assert len(scores) == charged(ledger) == 3
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_every_fit_of_a_search_is_charged_in_every_process(ledger, n_jobs):
@@ -87,9 +82,8 @@ def test_the_warning_follows_from_public_numbers_alone():
     assert said[0] == said[1]
 
 
-@pytest.mark.parametrize("guarantee", [tg.GDP(0.2), tg.ZCDP(0.02)])
-def test_other_promises_are_told_in_their_currency(guarantee):
-    model = tg.LinearRegression(guarantee=guarantee).fit(X, Y)
+def test_other_promises_are_told_in_their_currency():
+    model = tg.LinearRegression(guarantee=tg.GDP(0.2)).fit(X, Y)
     (said,) = warned(lambda: model.fit(X, Y))
     assert "both cost mu = 0.28" in said
 
