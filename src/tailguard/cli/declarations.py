@@ -17,10 +17,7 @@ from tailguard.data.table import Table
 from tailguard.data.terms.formula import with_formula
 from tailguard.gate.record_check import Remedies
 
-AS_GIVEN = (
-    *("target", "exposure", "offset", "weight", "weight_bound", "row_id", "person", "max_rows"),
-    "other",
-)
+AS_GIVEN = ("exposure", "max_rows", "offset", "other", "person", "row_id", "weight", "weight_bound")
 """Options that the schema takes as they are given."""
 
 # What to do on a command line where most records cannot be used.
@@ -60,6 +57,7 @@ def declared_schema(given: Mapping[str, Any]) -> Schema:
     levels = levels_of(given.get("categorical") or []) or None
     constants = constants_of(given.get("missing") or [], levels or stored.categorical) or None
     return stored.with_declared(
+        target=given.get("target"),
         dates=dates_of(given.get("dates") or []) or None,
         terms=given.get("terms") or None,
         features=None if features is None else names_of("--features", features),

@@ -43,6 +43,22 @@ ALONE = "--html must be given without --json, --error, --persons and the facts f
 fact = partial(options.typed, panel="What is publicly known")
 
 
+class Theorems:
+    """Facts that theorems of the papers need."""
+
+    smoothness: Annotated[float | None, fact("NUMBER", "The largest curvature.")] = None
+    strong_convexity: Annotated[float | None, fact("NUMBER", "The least curvature.")] = None
+    row_limit: Annotated[float | None, fact("NUMBER", "A bound on the norm of rows.")] = None
+    gradient_bound: Annotated[
+        float | None, fact("NUMBER", "A bound on the mean gradient's norm.")
+    ] = None
+    growth_constant: Annotated[
+        float | None, fact("NUMBER", "Growth of the risk over squared distance.")
+    ] = None
+    n_nonzero: Annotated[int | None, fact("COUNT", "sparse: weights kept.", "--keep")] = None
+
+
+@options.takes(Theorems)
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="The task.")],
     columns: Annotated[int, fact("COUNT", "How many columns; an intercept counts.")],
@@ -58,21 +74,12 @@ def list_methods(
     moment_order: Annotated[float, fact("NUMBER", "The order of the moment.")] = 2.0,
     moment_kind: Annotated[str, fact("KIND", "norm, directional, raw or central.")] = "norm",
     diameter: Annotated[float | None, fact("NUMBER", "Of the constraint set.")] = None,
-    smoothness: Annotated[float | None, fact("NUMBER", "The largest curvature.")] = None,
-    strong_convexity: Annotated[float | None, fact("NUMBER", "The least curvature.")] = None,
-    row_limit: Annotated[float | None, fact("NUMBER", "A bound on the norm of rows.")] = None,
-    gradient_bound: Annotated[
-        float | None, fact("NUMBER", "A bound on the mean gradient's norm.")
-    ] = None,
-    growth_constant: Annotated[
-        float | None, fact("NUMBER", "Growth of the risk over squared distance.")
-    ] = None,
-    n_nonzero: Annotated[int | None, fact("COUNT", "sparse: weights kept.", "--keep")] = None,
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
         Path, options.typed("PATH", "The page's path for --html; plan.html by default.", "--out")
     ] = Path("plan.html"),
+    **given: Any,
 ) -> None:
     """Print the methods.
 
@@ -83,12 +90,7 @@ def list_methods(
     ... # doctest: +ELLIPSIS
     mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
     """
-    stated = {
-        "smoothness": smoothness, "strong_convexity": strong_convexity, "row_limit": row_limit,
-        "gradient_bound": gradient_bound, "growth_constant": growth_constant,
-        "n_nonzero": n_nonzero,
-    }  # fmt: skip
-    facts: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    facts = {name: value for name, value in given.items() if value is not None}
     kind: Any = moment_kind  # Moment refuses other words
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "n_rows": rows}
