@@ -1,7 +1,7 @@
 """Options and arguments of the commands: type, metavar and help.
 
-An option of several commands belongs to a class here. ``@takes(Persons)`` adds its options to a
-command, which receives them in ``**given``.
+An option of several commands belongs to a class here. ``@takes(PersonOptions)`` adds its options
+to a command, which receives them in ``**given``.
 """
 
 import re
@@ -111,7 +111,7 @@ ExplainOption = Annotated[
 ]
 
 
-class Roles:
+class RoleOptions:
     """The target and the features of a model."""
 
     target: Annotated[
@@ -151,7 +151,7 @@ class Roles:
     ] = None
 
 
-class Cells:
+class CellOptions:
     """How cells are read."""
 
     categorical: Annotated[
@@ -173,7 +173,7 @@ class Cells:
     ] = None
 
 
-class Weights:
+class WeightOptions:
     """Weights of rows."""
 
     weight: Annotated[
@@ -185,7 +185,7 @@ class Weights:
     ] = None
 
 
-class Persons:
+class PersonOptions:
     """Persons with several rows."""
 
     person: Annotated[
@@ -201,7 +201,7 @@ class Persons:
     ] = None
 
 
-class Rows:
+class RowOptions:
     """The schema of a file, and the order of its rows."""
 
     schema: Annotated[
@@ -223,7 +223,7 @@ class Rows:
     ] = "file"
 
 
-class Checkpoint:
+class CheckpointOptions:
     """The file of a run that can be resumed."""
 
     checkpoint: Annotated[
@@ -238,7 +238,7 @@ class Checkpoint:
     ] = False
 
 
-class Checks:
+class CheckOptions:
     """The count of usable records before a run."""
 
     check_records: Annotated[
@@ -254,7 +254,7 @@ class Checks:
     ] = "stop"
 
 
-class Run:
+class ChargeOptions:
     """The ledger that a run is charged to, or the seed of a simulation."""
 
     ledger: Annotated[

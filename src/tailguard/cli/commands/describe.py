@@ -51,13 +51,13 @@ method = partial(options.typed, panel="Method")
 
 
 @options.takes(
-    options.Cells,
-    options.Weights,
-    options.Persons,
-    options.Rows,
-    options.Checkpoint,
-    options.Checks,
-    options.Run,
+    options.CellOptions,
+    options.WeightOptions,
+    options.PersonOptions,
+    options.RowOptions,
+    options.CheckpointOptions,
+    options.CheckOptions,
+    options.ChargeOptions,
 )
 def describe(
     file: options.TableOption,

@@ -37,6 +37,7 @@ exit code 3, having spent little, and names the column.
 """
 
 from functools import partial
+from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,7 +59,7 @@ from tailguard.progress import progress_bar
 of_model = partial(options.typed, panel="Model")
 
 
-class Model:
+class ModelOptions:
     """Options that a fit and a search share, beside those of other commands."""
 
     model: Annotated[str, of_model("NAME", f"One of {', '.join(ESTIMATORS)}.")] = "linear"
@@ -73,23 +74,9 @@ class Model:
     ] = "person"
 
 
-@options.takes(
-    Model,
-    options.Roles,
-    options.Cells,
-    options.Weights,
-    options.Persons,
-    options.Rows,
-    options.Checkpoint,
-    options.Checks,
-    options.Run,
-)
-def fit(
-    file: options.TableOption,
-    *,
-    epsilon: options.EpsilonOption,
-    delta: options.DeltaOption,
-    out: options.OutOption,
+class OwnOptions:
+    """Options that only some models have."""
+
     threshold: Annotated[
         float | None,
         of_model(
@@ -97,10 +84,10 @@ def fit(
             "huber: the residual above which the loss is absolute, in scales of the target; 1.345 "
             "by default.",
         ),
-    ] = None,
+    ] = None
     level: Annotated[
         float | None, of_model("NUMBER", "quantile: its level; 0.5, the median, by default.")
-    ] = None,
+    ] = None
     power: Annotated[
         float | None,
         of_model(
@@ -108,7 +95,7 @@ def fit(
             "lp: the power of the residual, from 2 to 16; 4 by default. tweedie: the power of the "
             "mean in the variance, from 1 to 2; 1.5 by default.",
         ),
-    ] = None,
+    ] = None
     alpha: Annotated[
         float | None,
         of_model(
@@ -116,13 +103,33 @@ def fit(
             "linear, logistic, poisson, gamma, tweedie: the ridge penalty, times half the squared "
             "coefficients; none by default.",
         ),
-    ] = None,
+    ] = None
     keep: Annotated[
         int | None,
         of_model(
             "COUNT", "sparse-linear, sparse-logistic: how many columns are kept; 10 by default."
         ),
-    ] = None,
+    ] = None
+
+
+@options.takes(
+    ModelOptions,
+    OwnOptions,
+    options.RoleOptions,
+    options.CellOptions,
+    options.WeightOptions,
+    options.PersonOptions,
+    options.RowOptions,
+    options.CheckpointOptions,
+    options.CheckOptions,
+    options.ChargeOptions,
+)
+def fit(
+    file: options.TableOption,
+    *,
+    epsilon: options.EpsilonOption,
+    delta: options.DeltaOption,
+    out: options.OutOption,
     intercept: Annotated[
         bool, of_model(None, "Whether to fit a constant.", "--intercept/--no-intercept")
     ] = True,
@@ -143,8 +150,8 @@ def fit(
     declared = declared_schema(given)
     table = _opened(file, declared, engine)
     settled = settled_for(declared, table, given["formula"])
-    own: dict[str, Any] = {"--classes": declared.classes, "--alpha": alpha, "--keep": keep}
-    own |= {"--level": level, "--power": power, "--threshold": threshold}
+    own = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
+    own["--classes"] = declared.classes
     parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
     parameters |= run_options(given)
     estimator = _estimator(given, settled, table, own, parameters)
@@ -198,13 +205,13 @@ def _print_fit(estimator: Any, out: Path) -> None:
 
 
 @options.takes(
-    Model,
-    options.Roles,
-    options.Cells,
-    options.Persons,
-    options.Rows,
-    options.Checks,
-    options.Run,
+    ModelOptions,
+    options.RoleOptions,
+    options.CellOptions,
+    options.PersonOptions,
+    options.RowOptions,
+    options.CheckOptions,
+    options.ChargeOptions,
 )
 def search(
     file: options.TableOption,

@@ -59,14 +59,30 @@ __doc__ = (__doc__ or "").replace("{methods}", METHODS)
 of_method = partial(options.typed, panel="Method")
 
 
+class MomentOptions:
+    """A bound on a moment."""
+
+    moment_order: Annotated[
+        float | None, of_method("NUMBER", "The order of a moment that you can bound.")
+    ] = None
+    moment_bound: Annotated[
+        float | None,
+        of_method("NUMBER", "Its bound, in the data's units to the power of the order."),
+    ] = None
+    moment_kind: Annotated[str, of_method("KIND", "One of central, raw, directional, norm.")] = (
+        "central"
+    )
+
+
 @options.takes(
-    options.Cells,
-    options.Weights,
-    options.Persons,
-    options.Rows,
-    options.Checkpoint,
-    options.Checks,
-    options.Run,
+    MomentOptions,
+    options.CellOptions,
+    options.WeightOptions,
+    options.PersonOptions,
+    options.RowOptions,
+    options.CheckpointOptions,
+    options.CheckOptions,
+    options.ChargeOptions,
 )
 def estimate_means(
     file: options.TableOption,
@@ -76,16 +92,6 @@ def estimate_means(
     pure: options.PureOption = False,
     columns: options.ColumnsOption = None,
     method: Annotated[str, of_method("NAME", f"One of auto, {', '.join(MEANS)}.")] = "auto",
-    moment_order: Annotated[
-        float | None, of_method("NUMBER", "The order of a moment that you can bound.")
-    ] = None,
-    moment_bound: Annotated[
-        float | None,
-        of_method("NUMBER", "Its bound, in the data's units to the power of the order."),
-    ] = None,
-    moment_kind: Annotated[
-        str, of_method("KIND", "One of central, raw, directional, norm.")
-    ] = "central",
     groups: Annotated[
         int | None, of_method("COUNT", "clamped, truncated, iterative: how many groups of rows.")
     ] = None,
@@ -126,7 +132,7 @@ def estimate_means(
         else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     )
     tell_undeclared(declared, table, "--columns")
-    moment = _moment(moment_order, moment_bound, moment_kind)
+    moment = _moment(given["moment_order"], given["moment_bound"], given["moment_kind"])
     with progress_bar():
         result = tg.mean(
             table,

@@ -43,7 +43,7 @@ ALONE = "--html must be given without --json, --error, --persons and the facts f
 fact = partial(options.typed, panel="What is publicly known")
 
 
-class Theorems:
+class TheoremOptions:
     """Facts that theorems of the papers need."""
 
     smoothness: Annotated[float | None, fact("NUMBER", "The largest curvature.")] = None
@@ -58,7 +58,7 @@ class Theorems:
     n_nonzero: Annotated[int | None, fact("COUNT", "sparse: weights kept.", "--keep")] = None
 
 
-@options.takes(Theorems)
+@options.takes(TheoremOptions)
 def list_methods(
     task: Annotated[str, typer.Argument(metavar="TASK", help="The task.")],
     columns: Annotated[int, fact("COUNT", "How many columns; an intercept counts.")],

@@ -213,7 +213,9 @@ def _csv_text(columns: dict[str, list[Any]], *, header: bool) -> str:
     return text.getvalue()
 
 
-@options.takes(options.Weights, options.Persons, options.Checkpoint, options.Run)
+@options.takes(
+    options.WeightOptions, options.PersonOptions, options.CheckpointOptions, options.ChargeOptions
+)
 def score(
     model: options.ModelPathOption,
     file: options.TableOption,

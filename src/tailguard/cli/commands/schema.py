@@ -27,7 +27,9 @@ from tailguard.data.declarations import check_columns, listing
 from tailguard.data.readers.opening import opened_path
 
 
-@options.takes(options.Roles, options.Cells, options.Weights, options.Persons)
+@options.takes(
+    options.RoleOptions, options.CellOptions, options.WeightOptions, options.PersonOptions
+)
 def schema(
     file: options.TableOption,
     *,
