@@ -120,6 +120,18 @@ def test_what_an_earlier_bulk_held_is_not_taken_for_what_lies_far():
     assert after.total == alone.total
 
 
+def test_bins_known_to_hold_records_count_where_noise_hides_them():
+    """Lengths of rows were released before; their weights are now a fortieth."""
+    rng, weights = np.random.default_rng(0), np.repeat([0.0, 60.0, 18.0, 0.0], [8, 1, 7, 24])
+    known, all_of_them = NoisyDistribution.of(40.0 * weights, BINS, 11.0).bulk, weights.sum()
+    draws = weights + 11.0 * rng.standard_normal((400, BINS.count))
+    alone = np.array([NoisyDistribution.of(draw, BINS, 11.0).total for draw in draws])
+    held = np.array([NoisyDistribution.of(draw, BINS, 11.0, held=known).total for draw in draws])
+    assert np.mean(alone < 0.5 * all_of_them) > 0.2
+    assert np.mean(held < 0.5 * all_of_them) < 0.01
+    assert np.mean(held) == pytest.approx(all_of_them, rel=0.05)
+
+
 @pytest.mark.parametrize("decay", [0.3, 0.6, 0.8])
 def test_a_tail_goes_on_as_its_end_and_what_lies_beyond_tell(decay):
     rng, bins, far = np.random.default_rng(0), Bins("octaves", -8.0, 3.0, 66), np.arange(66.0)

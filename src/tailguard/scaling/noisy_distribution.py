@@ -94,15 +94,18 @@ class NoisyDistribution:
         bins: Bins,
         noise_std: float,
         earlier: "NoisyDistribution | None" = None,
+        held: tuple[int, int] = (0, 0),
     ) -> "NoisyDistribution":
         """Keep the bulk at the most significant window, and other bins that surely hold records.
 
         Kept counts below zero become zero. ``earlier`` is a former release of the same bins. Beyond
         the bulk of both, the counts are averaged, since far records remain far.
+        The bins from ``held[0]`` to ``held[1]`` are known to hold records, and kept in any case.
         """
         kept, significance = bulk_of(counts, noise_std)
         first, last, _ = _bulk_ends(counts, noise_std)
         used, pooled, noise = counts, counts, noise_std
+        kept[slice(*held)] = True
         if earlier is not None and earlier.counts is not None:
             part = earlier.noise_std**2 / (earlier.noise_std**2 + noise_std**2)
             pooled = part * counts + (1.0 - part) * earlier.counts

@@ -224,3 +224,26 @@ def test_rows_count_by_curvature_where_it_may_vary(known):
     rows = looked_at_rows(**known)
     assert rows.distribution.total == pytest.approx(4_000 * 0.25, rel=0.1)
     assert rows.weight == pytest.approx(0.3, rel=0.1)
+
+
+def test_weaker_weights_hide_no_lengths_of_rows_that_were_seen():
+    """A log link weighs rows by their means, which leaves a quarter of the counts."""
+    rng, n_rows, ends = np.random.default_rng(7), 1_000, []
+    X = np.hstack([rng.random((n_rows, 10)) < 0.1, rng.standard_normal((n_rows, 10))])
+    X[:, 10:] *= rng.lognormal(0.0, 0.7, (n_rows, 1))
+    y = rng.poisson(4.0 * np.exp(0.3 * X[:, 10])).astype(float)
+    honest = phase_start.release_row_norms
+
+    def spied(session, fit):
+        fit = honest(session, fit)
+        ends.append(fit.clipping.rows.distribution.edges[-1])
+        return fit
+
+    for seed in range(8):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(phase_start, "release_row_norms", spied)
+            problem = Problem(tg.losses.Poisson(), *X.shape, intercept=True)
+            run_over(WhitenedNewton(), problem, X, y, tg.GDP(0.75), seed=seed)
+    first, later = ends[::2], ends[1::2]
+    assert len(first) == len(later) == 8
+    assert np.all(np.greater_equal(later, first))

@@ -67,7 +67,9 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
     query = WhitenedHistogram(geometry.view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
     counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
-    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
+    # Weights and their noise differ from phase to phase, the lengths hardly.
+    held = fit.clipping.rows.distribution.bulk
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=held)
     weight = 1.0
     if alike:
         weight = float(geometry.loss.expected_curvature(fit.weights[-1]))
