@@ -14,6 +14,7 @@ from typer.main import get_command
 
 import tailguard as tg
 from support.fuzzing import NUMBERS, TEXTS, how_often, often
+from tailguard import planning
 from tailguard.audit import suite
 from tailguard.cli.app import INTERNAL_ERROR, app, run
 
@@ -73,8 +74,8 @@ def answer(folders, tmp_path, monkeypatch, capsys):
     row = suite.audit_row("query count-below, Laplace", false_alarm=1e-3)
     monkeypatch.setattr(suite, "run_audit", lambda names, n_jobs: [row for _ in names])
     # A page of plans at 360 sizes takes 3 seconds; at what is given and one more, it says the same.
-    for axis, shown in {"ROWS": 1000, "EPSILONS": 1.0, "COLUMNS": 3}.items():
-        monkeypatch.setattr(f"tailguard.planning.{axis}_SHOWN", (shown,))
+    for axis, shown in {"n_rows": 1000, "epsilon": 1.0, "n_features": 3}.items():
+        monkeypatch.setitem(planning.SHOWN, axis, (shown,))
 
     def called(call, number):
         shutil.rmtree(tmp_path)

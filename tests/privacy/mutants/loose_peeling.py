@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from tailguard.noise.peeling import Peeling
 
 
@@ -35,5 +37,6 @@ class LooseGaussianValue(Peeling):
     def __init__(self):
         super().__init__("peeled-gaussian")
 
-    def _noise(self, count, calibration, source):
-        return super()._noise(count, calibration, source) // 2
+    def release(self, lattice, calibration, source):
+        released = super().release(lattice, calibration, source)
+        return np.where(released != 0, lattice + (released - lattice) // 2, 0)
