@@ -6,8 +6,10 @@ at most 1; here thresholds have the units of ``moment_bound ** (1 / moment_order
 
 *Needed for privacy.* Nothing of the data.
 
-*Needed for accuracy.* Central moments of every coordinate of order ``moment_order >= 2``, at most
-``moment_bound``; a mean within ``threshold`` of zero.
+*Needed for accuracy.* Every coordinate has a central moment of order ``moment_order >= 2`` of at
+most ``moment_bound``, and a mean within ``threshold`` of zero.
+
+In formulas, ``d`` is ``n_features``, ``k`` is ``moment_order``, ``fp`` is ``failure_probability``.
 """
 
 import math
@@ -24,7 +26,7 @@ def printed_noise_std(
 ) -> float:
     """Noise that the paper prints, ``sqrt(1152 d / rho) threshold log(2 d / fp) / n``.
 
-    Valid, and two to four times too large.
+    It suffices for the guarantee, but is two to four times too large.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 4.1.
 
@@ -60,7 +62,8 @@ def printed_noise_scale_pure(
 def printed_soft_noise_rho(*, rho: float, smoothing: float) -> float:
     """Cost of the noise that Algorithm 4 prints for rho: ``2 K^2 rho``.
 
-    Up to ``16/9 rho``; at most ``rho`` only for ``smoothing <= 1.3233``.
+    ``K`` is the limit of the smoothed clip (``psi_limit``). The cost reaches ``16/9 rho``, and is
+    at most ``rho`` only for ``smoothing <= 1.3233``.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 4.
 
@@ -95,8 +98,8 @@ def convex_threshold(
     >>> round(convex_threshold(rho=0.5, diameter=2.0, **args), 6)
     33.437015
     """
-    reach = math.sqrt(rho) * n_rows / (diameter * n_features**1.5)
-    return moment_scale(moment_bound * reach, moment_order)
+    signal = math.sqrt(rho) * n_rows / (diameter * n_features**1.5)
+    return moment_scale(moment_bound * signal, moment_order)
 
 
 @checked
@@ -112,7 +115,7 @@ def naive_convex_threshold(
     """Threshold that balances bias and noise of a single step; the paper warns against it.
 
     ``(n sqrt(rho) / (d^(3/2) sqrt(n_steps)))^(1/k)``, below :func:`convex_threshold` for many
-    steps: an ablation. See :func:`naive_convex_rate`.
+    steps. It serves as an ablation: see :func:`naive_convex_rate`.
 
     *Reference.* Kamath, Liu and Zhang 2022, Remark 5.3.
 
@@ -122,16 +125,16 @@ def naive_convex_threshold(
     >>> round(naive_convex_threshold(rho=0.5, n_steps=447, **args), 4)
     10.2841
     """
-    reach = math.sqrt(rho / n_steps) * n_rows / n_features**1.5
-    return moment_scale(moment_bound * reach, moment_order)
+    signal = math.sqrt(rho / n_steps) * n_rows / n_features**1.5
+    return moment_scale(moment_bound * signal, moment_order)
 
 
 @checked
 def naive_convex_rate(*, n_rows: int, moment_order: float, rho: float) -> float:
     """Rate of the excess risk with the naive threshold, for one column: ``c^((k-1)/(2k-1))``.
 
-    ``c = 1 / (n sqrt(rho))``, at ``c^(-(2k-2)/(2k-1))`` steps; with :func:`convex_threshold` it is
-    ``c^((k-1)/k)``.
+    Here ``c = 1 / (n sqrt(rho))``; the rate takes ``c^(-(2k-2)/(2k-1))`` steps. With
+    :func:`convex_threshold` it is ``c^((k-1)/k)``.
 
     *Reference.* Kamath, Liu and Zhang 2022, Remark 5.3.
 
@@ -202,8 +205,8 @@ def soft_threshold(
     >>> round(soft_threshold(balance=soft_balance(n_features=10, rho=0.5), **args), 5)
     64.84198
     """
-    reach = math.sqrt(rho) * n_rows / (diameter * n_features**balance)
-    return math.sqrt(moment_bound * reach)
+    signal = math.sqrt(rho) * n_rows / (diameter * n_features**balance)
+    return math.sqrt(moment_bound * signal)
 
 
 @checked
@@ -248,5 +251,5 @@ def strongly_convex_threshold(
     >>> round(strongly_convex_threshold(rho=0.5, n_steps=10, **args), 4)
     47.2871
     """
-    reach = math.sqrt(rho / n_features) * n_rows / n_steps
-    return moment_scale(moment_bound * reach, moment_order)
+    signal = math.sqrt(rho / n_features) * n_rows / n_steps
+    return moment_scale(moment_bound * signal, moment_order)

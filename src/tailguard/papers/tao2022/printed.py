@@ -1,4 +1,4 @@
-"""Formulas of Tao, Wu, Cheng and Wang (2022), from theorems and proofs, that the library corrects.
+"""Formulas of Tao, Wu, Cheng and Wang (2022) as printed, before the library's corrections.
 
 *Needed for privacy.* Nothing of the data.
 
@@ -16,6 +16,8 @@ def printed_mean_threshold(
 ) -> float:
     """Threshold of the mean of several columns as printed, ``(u n epsilon / sqrt(d))^(1/(1+v))``.
 
+    Here ``u`` is ``moment_bound`` and ``1 + v`` is ``moment_order``.
+
     *Reference.* Tao and others 2022, Corollary 1.
 
     Examples
@@ -24,18 +26,18 @@ def printed_mean_threshold(
     >>> round(printed_mean_threshold(epsilon=1.0, moment_bound=4.0, **args), 4)
     316.2278
     """
-    reach = epsilon * n_rows / math.sqrt(n_features)
-    return moment_scale(moment_bound * reach, moment_order)
+    signal = epsilon * n_rows / math.sqrt(n_features)
+    return moment_scale(moment_bound * signal, moment_order)
 
 
 @checked_up_to_2
 def uniform_group_count(
     *, n_rows: int, n_features: int, moment_order: float, diameter: float
 ) -> float:
-    """How many groups the mean needs for a bound that holds at all points of the set at once.
+    """Return how many groups the mean needs for one bound at all points of a set at once.
 
     ``4 log(2 d) + 8 d log(diameter n^(v/(1+v)))``, by a union bound over a net of width
-    ``n^(-v/(1+v))``.
+    ``n^(-v/(1+v))``; ``1 + v`` is ``moment_order``, and ``diameter`` is that of the set.
 
     *Reference.* Tao and others 2022, proof of Lemma 19.
 
@@ -45,5 +47,5 @@ def uniform_group_count(
     >>> round(uniform_group_count(diameter=2.0, **args), 1)
     528.0
     """
-    nats = math.log(diameter) + (1.0 - 1.0 / moment_order) * math.log(n_rows)
-    return 4.0 * math.log(2.0 * n_features) + max(0.0, 8.0 * n_features * nats)
+    log_ratio = math.log(diameter) + (1.0 - 1.0 / moment_order) * math.log(n_rows)
+    return 4.0 * math.log(2.0 * n_features) + max(0.0, 8.0 * n_features * log_ratio)
