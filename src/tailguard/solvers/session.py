@@ -1,6 +1,6 @@
 """The budget of a plan during a run: later stages may spend the budget that earlier ones left.
 
-Some stages are planned on one random sample of the records, which the first of them draws. Such a
+Some stages are planned on one random sample of the records; the first of them draws it. Such a
 stage is charged in full, as if it read all records.
 
 Reference
@@ -33,11 +33,11 @@ SAMPLED = "sampled_records"  # the plan's setting with the size of the sample
 
 
 class UnusableError(ArithmeticError):
-    """Raised if released numbers are beyond the floats; the run then stops as it is."""
+    """Raised if released numbers are too large; the run then stops and keeps what it has."""
 
 
-# Errors that released numbers may raise: in arithmetic, in linear algebra, and in queries built of
-# them. BudgetError and ReleaseError, which hides any failure while records are read, are excluded.
+# Errors that released numbers may cause: in arithmetic, in linear algebra, and in queries made of
+# them. Not BudgetError, and not ReleaseError, which hides any failure while records are read.
 BEYOND_FLOATS = (ArithmeticError, np.linalg.LinAlgError, InputError)
 
 
@@ -73,7 +73,7 @@ class BudgetSession:
     def ask(self, query: Query, state: Any, stage: Stage) -> FloatArray:
         """Release one query; stop the run if earlier answers led to a state that it cannot read.
 
-        ``stage`` is one of the plan, at its own mu or another, or the ``rest``.
+        ``stage`` is a planned one, with its own mu or another, or the ``rest``.
         """
         view = getattr(query, "view", None)
         if isinstance(view, View) and not view.reads(state):
@@ -91,7 +91,7 @@ class BudgetSession:
         return self.gate.ask(query, state, stage, block=self._sample, total=self.n_rows(stage))
 
     def weigh(self) -> None:
-        """Release the total weight, if records have weights; it is at least the noise."""
+        """Release the total weight, if records have weights; its noise is the least value."""
         if not self.problem.has_weights:
             return
         n_rows, stage, query = self.problem.n_rows, self.stage(WEIGHT), WeightTotals()
@@ -143,12 +143,12 @@ class BudgetSession:
     def unspent(self, stage: Stage) -> float:
         """Return the mu of a planned stage that was not spent under its name.
 
-        Releases of other stages may have used it; ``left`` counts these, too.
+        Releases of other stages may have spent it: see ``left``.
         """
         return math.sqrt(max(stage.total_mu**2 - self._spent_on[stage.name], 0.0))
 
     def rest(self, times: int = 1) -> Stage:
-        """Return a stage of ``times`` releases that spends the whole rest."""
+        """Return a stage of ``times`` releases that spends all that is left."""
         return Stage("rest", "all that is left", self.left() / math.sqrt(times), times, 1)
 
     def left(self, reserve: float = 0.0) -> float:

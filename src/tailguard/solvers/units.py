@@ -1,10 +1,10 @@
 """Private units of a problem: which columns are measured, by which stages, and one shared scale.
 
 The noise of a histogram of ``k`` columns grows with the root of ``k``. If public numbers predict
-that typical columns stand out of it, each column gets its own centre and scale. Otherwise that
-would cost more than the fit, while one scale for all costs as much as one column's. Then columns
-must be in comparable units and near zero, as columns of one kind are (expression levels, word
-counts, standardised scores); or the user states scales and centres.
+that typical columns stand out of it, each column gets its own centre and scale. Otherwise
+separate units would cost more than the fit, so all columns share one scale, at the cost of a single
+column. Then columns must be in comparable units and near zero, as columns of one kind are
+(expression levels, word counts, standardised scores); or the user states scales and centres.
 
 Reference
 ---------
@@ -45,13 +45,14 @@ def columns_of(problem: Problem) -> MeasuredColumns:
 
 
 FEATURES = "feature scale"
-FEATURES_SHARE = 0.4  # of the budget of units, if the target is measured too, in three stages
-# Shares of units by column: sizes first, without which a column is not read.
+FEATURES_SHARE = 0.4  # of the budget of units, if the target is measured too
+# Shares of the budget of units by column. Sizes get most: a column of unknown size is not read.
 BY_COLUMN = {"size": 0.35, "location": 0.3, "pair_differences": 0.15}
 TARGET_SHARE = 0.2  # the target's share, if it is measured
-FEWEST_ROWS = 50  # as in a block: with fewer records quartiles of bins mean little
+FEWEST_ROWS = 50  # with fewer records, quartiles that are read from bins mean little
 UNREAD = 1e100  # the scale of a column that was not seen: its cells then count as zero
-SMALLEST, LARGEST = float(SIZE_BINS.value(1)), float(SIZE_BINS.value(SIZE_BINS.count - 1))
+SMALLEST_SCALE = float(SIZE_BINS.value(1))
+LARGEST_SCALE = float(SIZE_BINS.value(SIZE_BINS.count - 1))
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,13 @@ class SharedScale:
 
     def seen_by_column(self, total_mu: float) -> "SharedScale":
         """Switch to units by column if typical columns are predicted to stand out."""
+        # The target's share is kept back even if the target is not measured.
         mu = total_mu * math.sqrt(BY_COLUMN["size"] * (1.0 - TARGET_SHARE))
         columns = self.problem.n_features
         needed = detection_threshold(columns) * math.sqrt(2.0 * columns) / SIZE_WINDOW
-        enough = self.problem.n_rows >= FEWEST_ROWS and not self.stated.center.any()
-        seen = enough and self.problem.n_rows * mu >= needed
-        return replace(self, by_column=self.releases_scale and seen)
+        possible = self.problem.n_rows >= FEWEST_ROWS and not self.stated.center.any()
+        stand_out = possible and self.problem.n_rows * mu >= needed
+        return replace(self, by_column=self.releases_scale and stand_out)
 
     @property
     def releases_any(self) -> bool:
@@ -106,9 +108,8 @@ class SharedScale:
         if self.releases_scale:
             words = "one private scale for all features"
             mu, problem = total_mu * math.sqrt(features), self.problem
-            self._differences.calibrate(
-                problem.n_rows, problem.n_features, mu
-            )  # refuses what lattices do not carry
+            # Raises an error now if the counts do not fit on the lattice.
+            self._differences.calibrate(problem.n_rows, problem.n_features, mu)
             stages = [Stage(FEATURES, words, mu, 1, SIZE_BINS.count, by_place=True)]
         if self.releases_target:
             stages += histogram_stages(columns, budget, target=1.0 - features)
@@ -124,29 +125,29 @@ class SharedScale:
         sizes = [stage for stage in stages if stage.name in (FEATURES, "target typical size")]
         if not sizes:
             return ()
-        # Of differences there are half as many as records.
-        parts = [(1.0 + (stage.name == FEATURES)) / stage.mu for stage in sizes]
+        # A difference takes a pair of records, so there are half as many differences.
+        noises = [(1.0 + (stage.name == FEATURES)) / stage.mu for stage in sizes]
         return scale_warnings(
             self.problem.n_rows,
             guarantee,
-            math.ceil(fewest_records(1, math.sqrt(2.0) * max(parts))),
+            math.ceil(fewest_records(1, math.sqrt(2.0) * max(noises))),
             amount=lambda promise: usable_mu(promise, coordinates),
             noise_std=1.0 / guarantee.gaussian_mu(),
-            effect="accuracy holds only where these are near 1",
+            effect="a fit is accurate only if typical values are near 1",
         )
 
     def release(self, session: BudgetSession) -> Units:
         """Release the planned histograms, and complete the stated units."""
         units = self.stated
         if self.by_column:
-            found = find_columns(session, columns_of(self.problem))
-            told, d = found.units(columns_of(self.problem)), units.center.size
-            units = replace(
-                units, center=told.center, scale=np.where(found.detected[:d], told.scale, UNREAD)
-            )
+            measured = find_columns(session, columns_of(self.problem))
+            released = measured.units(columns_of(self.problem))
+            detected = measured.detected[: units.center.size]
+            scale = np.where(detected, released.scale, UNREAD)
+            units = replace(units, center=released.center, scale=scale)
             if self.releases_target:
-                center, scale = told.target_center, told.target_scale
-                units = replace(units, target_center=center, target_scale=scale)
+                center, target_scale = released.target_center, released.target_scale
+                units = replace(units, target_center=center, target_scale=target_scale)
             return units
         if self.releases_scale:
             units = replace(units, scale=np.full(units.center.size, self._scale(session)))
@@ -160,11 +161,11 @@ class SharedScale:
     def _scale(self, session: BudgetSession) -> float:
         """Return the median of nonzero pair differences; 1 if noise hides them."""
         query = self._differences
-        stage, sizes = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
+        stage, shape = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
         counts = session.ask(query, None, stage)
-        distribution = read_octaves(counts, query.calibrate(*sizes, stage.mu).noise_std)
+        distribution = read_octaves(counts, query.calibrate(*shape, stage.mu).noise_std)
         seen = distribution.significance > detection_threshold(1)
-        return min(max(distribution.quantile(0.5), SMALLEST), LARGEST) if seen else 1.0
+        return min(max(distribution.quantile(0.5), SMALLEST_SCALE), LARGEST_SCALE) if seen else 1.0
 
     @property
     def _differences(self) -> CountMagnitudes:
