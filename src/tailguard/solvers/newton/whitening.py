@@ -3,7 +3,7 @@
 Reference
 ---------
 Wang 2018, Algorithm 2 (adaptive sufficient-statistics perturbation); eigenvalues below the noise
-are raised to it, which turns a direction that cannot be told from zero into one of slow steps.
+are raised to it, so steps are slow along directions whose second moment may be zero.
 """
 
 import math
@@ -14,21 +14,21 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.solvers.newton.clipping import SIGNIFICANT
 
-# Parts of the largest eigenvalue of the noise: a second moment above the first one stands out; the
-# floor of second moments is at least the other.
+# In units of the largest eigenvalue of the noise: a second moment above RESOLVED stands out, and
+# the floor of second moments is at least LEAST.
 RESOLVED, LEAST = 0.5, 0.15
-# The largest curvature that needs no shorter steps, where the expected one is 1; by trial. Half a
-# step, as rounds take, then reaches the optimum; above it half a step goes too far. With 1 the
-# training family loses three percent more.
+# Curvature is expected to be 1; above this value, steps are shortened. Rounds take half a step,
+# which reaches the optimum at 2 and goes too far above. By trial: with 1, losses are three percent
+# larger on the training family of tables.
 STEEPEST = 2.0
-# The largest squared radius for which variances are stretched, which is by 1.9. If noise may be all
-# of a second moment, variances of continuous columns were 1.8 times as large (T39, T54 and T20:
-# 1,450 errors).
+# Variances are stretched at most as for this squared radius, by a factor of 1.9. Where noise may be
+# all of a second moment, variances of continuous columns were 1.8 times as large (1,450 errors on
+# the tables T39, T54 and T20).
 LARGEST_RADIUS_SQUARED = 0.6
-# The floor of second moments as a part of their mean, if the loss is curved. Along directions that
-# few records have, as of a rare indicator, noise would move the scores of these far more than
-# others. Of .01, .03, .1 and .2 the last one was best on ten real tables of counts; it changes
-# nothing on twelve of outcomes.
+# The floor of second moments as a part of their mean, if the loss is curved. Along a direction that
+# few records have, such as a rare indicator, noise would move their scores far more than those of
+# others. Of .01, .03, .1 and .2 the last one was best on ten real tables of counts; on twelve real
+# tables of outcomes it changes nothing.
 FLATTEST = 0.2
 
 
@@ -43,7 +43,8 @@ class Whitening:
     noise_radius_squared
         Squared radius of the semicircle law of the whitened noise, for each direction.
     resolved
-        The part of each direction's raised second moment that surely comes from records.
+        The part of each direction's raised second moment that clearly comes from
+        records and not from noise.
     diagonal
         Released second moments of the coordinates before whitening.
     """
@@ -56,7 +57,7 @@ class Whitening:
 
     @property
     def variance_inflation(self) -> FloatArray:
-        """The variance along each direction over that of exact whitening.
+        """The variance of errors along each direction, relative to that with exact whitening.
 
         Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow
         the semicircle law; the factor is the mean of their squared inverse. If a second moment may
@@ -71,7 +72,7 @@ class Whitening:
 
     @property
     def resolved_coordinates(self) -> FloatArray:
-        """The same part for each coordinate, whose second moment has far less noise."""
+        """``resolved`` for each coordinate, whose second moment has far less noise."""
         whole = (np.linalg.pinv(self.matrix) ** 2).sum(axis=0)
         return np.asarray(self.diagonal / np.maximum(whole, 1e-300))
 
@@ -96,7 +97,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     Capitaine, Donati-Martin and Feral 2009, Theorem 2.1 (the threshold of half the edge).
     """
     values, vectors = np.linalg.eigh(moments)
-    total, (values, leaning) = float(values.sum()), cleaned(values, level)
+    total, (values, rotated) = float(values.sum()), cleaned(values, level)
     above = values > RESOLVED * level
     below = max(1, int(np.count_nonzero(~above)))
     mean = (total - values[above].sum()) / below
@@ -108,7 +109,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
-    radius_squared = leaning * level**2 * np.mean(1.0 / raised) / raised
+    radius_squared = rotated * level**2 * np.mean(1.0 / raised) / raised
     sure = np.where(above, values, mean - 2.0 * noise_std)
     return Whitening(matrix, effective_dim, radius_squared, sure / raised, np.diag(moments))
 
@@ -116,7 +117,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
 def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return second moments along the released eigenvectors, corrected for noise in eigenvalues.
 
-    Also return the share of each direction's noise that rotates it towards directions of another
+    Also return the share of each direction's noise that rotates it towards directions with another
     second moment. The closer its neighbours' second moments are, the smaller is this share, since a
     rotation among equal second moments changes nothing.
 
@@ -124,8 +125,8 @@ def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArr
     ---------
     Bun, Allez, Bouchaud and Potters 2016, Section IV (rotationally invariant estimator, additive
     noise): with ``g`` the mean of ``1 / (x - other eigenvalues)``, just off the axis, a second
-    moment is ``x - 2 s**2 re(g)``. By the overlaps given there the squared noise off the diagonal
-    is, along an eigenvector, ``s**2 (1 - s**2 |g|**2)``.
+    moment is ``x - 2 s**2 re(g)``. By the overlaps given there, the squared off-diagonal
+    noise along an eigenvector is ``s**2 (1 - s**2 |g|**2)``.
     """
     if not level > 0.0:
         return np.asarray(np.maximum(eigenvalues, 0.0)), np.ones(eigenvalues.size)
@@ -133,8 +134,8 @@ def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArr
     gaps = (eigenvalues[:, None] - eigenvalues) / spread
     pull = (gaps / (gaps**2 + 1.0 / eigenvalues.size)).mean(axis=1)
     density = (off_axis / (gaps**2 + off_axis**2)).mean(axis=1)
-    leaning = np.maximum(1.0 - pull**2 - density**2, 0.0)
-    return np.asarray(np.maximum(eigenvalues - 2.0 * spread * pull, 0.0)), leaning
+    rotated = np.maximum(1.0 - pull**2 - density**2, 0.0)
+    return np.asarray(np.maximum(eigenvalues - 2.0 * spread * pull, 0.0)), rotated
 
 
 def first_fit(whitening: FloatArray, cross: FloatArray, noise_std: float) -> FloatArray:
@@ -157,10 +158,10 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class StepShortening:
-    """A symmetric matrix that shortens Newton steps, and the phase's last gradient, if any.
+    """A symmetric matrix that shortens Newton steps, and the last gradient at these clip levels.
 
     ``last`` holds the whitened weights of that gradient, the gradient over the curvature, and its
-    noise.
+    noise; None if there is none.
 
     Whitening makes the curvature one in all directions for rows cut at one length. Rounds cut rows
     at another length, so along columns with a few long rows the curvature can be many times larger,
@@ -195,15 +196,15 @@ class StepShortening:
         If ``rise = J @ moved`` for a symmetric ``J``, the inverse of ``J`` is known along the rise
         exactly: ``rise @ inv(J) @ rise = rise @ moved``.
         """
-        length, together = float(np.linalg.norm(moved)), float(rise @ moved)
+        length, product = float(np.linalg.norm(moved)), float(rise @ moved)
         reached = float(moved @ self.matrix @ moved)
-        # Full steps reach the optimum at this ``rise @ moved``.
+        # If ``rise @ moved`` is this, full steps end at the optimum.
         expected = float(moved @ moved) ** 2 / reached if reached > 0.0 else math.inf
-        if not together - SIGNIFICANT * noise_std * length > STEEPEST * expected:
+        if not product - SIGNIFICANT * noise_std * length > STEEPEST * expected:
             return self.matrix
         along = rise / float(np.linalg.norm(rise))
-        steepness = max(float(rise @ rise) - rise.size * noise_std**2, 0.0) / together
-        ratio = steepness * float(along @ self.matrix @ along)
+        curvature = max(float(rise @ rise) - rise.size * noise_std**2, 0.0) / product
+        ratio = curvature * float(along @ self.matrix @ along)
         if not ratio > 1.0:
             return self.matrix
         shorter = np.eye(moved.size) - (1.0 - math.sqrt(1.0 / ratio)) * np.outer(along, along)
