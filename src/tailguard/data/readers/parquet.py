@@ -2,8 +2,8 @@
 
 Files are read in the order of their paths, each with its own types. A writer that infers types
 stores a column as text, floats or nulls, depending on its cells, so one record may change the types
-of one file. So text is read cell by cell, like that of a CSV file, and a column of nulls as missing
-cells.
+of one file. Therefore text is read cell by cell, as from a CSV file, and a column of nulls is read
+as missing cells.
 """
 
 import os
@@ -51,7 +51,7 @@ class ParquetFiles(Table):
         self.check_rows(1)
 
     def check_rows(self, fewest: int) -> None:
-        """Refuse fewer records; the metadata of the files state their numbers."""
+        """Refuse a table with fewer records than that; the files' metadata state their numbers."""
         if self.n_rows < fewest:
             raise InputError(
                 f"{self.where} must have at least {fewest} records; got {self.n_rows}."
@@ -99,12 +99,12 @@ def row_group(file: Path, number: int, names: Sequence[str]) -> Any:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether the name of a file is that of a Parquet file."""
+    """Whether the file is named like a Parquet file."""
     return path.suffix.lower() in {".parquet", ".pq"}
 
 
 def parquet_files_in(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder and its subfolders, which must not change meanwhile."""
+    """List the Parquet files of a folder and its subfolders; no folder may change meanwhile."""
     try:
         return [file for file in folder.rglob("*") if is_parquet(file) and file.is_file()]
     except OSError as error:
@@ -115,12 +115,12 @@ def parquet_files_in(folder: Path) -> list[Path]:
 
 def _paths(where: str) -> list[Path]:
     """List the files that a path or a pattern matches."""
-    place = Path(where)
-    if os.path.isfile(place):
-        return [place]
-    if os.path.isdir(place):
-        files = parquet_files_in(place)
-        files = [file for file in files if not _is_hidden(file.relative_to(place))]
+    path = Path(where)
+    if os.path.isfile(path):
+        return [path]
+    if os.path.isdir(path):
+        files = parquet_files_in(path)
+        files = [file for file in files if not _is_hidden(file.relative_to(path))]
     else:
         files = [Path(file) for file in glob(where, recursive=True) if Path(file).is_file()]
     if not files:

@@ -43,11 +43,12 @@ class ArrayRows:
     target, offset
         One column each, or None.
     weight
-        The weight of each record, in [0, 1], as ``weight_parts`` and ``voided`` return it; or None.
+        The weight of each record, in [0, 1], as ``numbers_beside`` returns it; or None.
     missing
         Number of a column -> the public constant for its missing cells.
     marks
-        Yields marks of the original cells; None takes the numbers as marks.
+        Yields the marks of all original cells: usable, empty or unreadable. None makes numbers
+        their own marks.
 
     Edge cases
     ----------
@@ -80,7 +81,7 @@ class ArrayRows:
         y = None if target is None else to_vector(target, n_rows=self.n_rows)
         offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
         self.has_offset, self.has_weight = offsets is not None, weight is not None
-        # Only parts of this block are used, and any part of sparse features is dense.
+        # Only parts of this block are read; a part of sparse features is made dense.
         self._records = RecordBlock(cast(Features, matrix), y, offsets, weight=weight)
         self._sparse = isinstance(matrix, SparseFeatures)
         self._marks = marks
@@ -104,14 +105,14 @@ class ArrayRows:
         if kernel.together == "all":
             return kernel.sum_block(self.block())
         copies = bool(self._constants) or self._order is not None or self._sparse
-        worthwhile = max(1, self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD)
-        if worthwhile > 1:
-            worthwhile = min(resolve_threads(n_threads), worthwhile)
-        if worthwhile == 1 and not copies:
+        threads = max(1, self.n_rows * self.n_features // NUMBERS_WORTH_A_THREAD)
+        if threads > 1:
+            threads = min(resolve_threads(n_threads), threads)
+        if threads == 1 and not copies:
             return kernel.sum_block(self._records)
         # Two pieces per thread, so that a slow thread delays the others little; more pieces if
         # records are copied. Pieces have complete chunks.
-        count = 2 * worthwhile
+        count = 2 * threads
         if copies:
             count = max(count, self.n_rows * self.n_features // NUMBERS_AT_ONCE)
         n_chunks = -(-self.n_rows // CHUNK_ROWS)
@@ -120,7 +121,7 @@ class ArrayRows:
             kernel.size,
             lambda first: kernel.sum_block(self.piece(first, first + length)),
             range(0, self.n_rows, length),
-            worthwhile,
+            threads,
         )
 
     def block(self) -> RecordBlock:
@@ -139,7 +140,7 @@ class ArrayRows:
         return replace(piece, features=filled(piece.features, self._constants))
 
     def restricted(self, places: Order) -> "ArrayRows":
-        """Return the records at these places, in this order; copy dense records."""
+        """Return the records at these places, in this order; dense records are copied now."""
         if self._sparse:
             return self.in_order(places)
         places = places[:]
@@ -164,7 +165,7 @@ class ArrayRows:
         return [(block.features, block.target, block.offset, block.weight)]
 
     def without_order(self) -> "ArrayRows":
-        """Return the same records, each rounded to the lattice separately."""
+        """Return the same records without an order: each is rounded to the lattice separately."""
         rows = copy(self)
         rows._records = replace(self._records, first=None)
         return rows
@@ -195,10 +196,9 @@ def make_rows(
     >>> make_rows(np.zeros((5, 2)), ["no", "yes", "no", "?", "no"], classes=("no", "yes"))
     ArrayRows(n_rows=5, n_features=2)
     """
-    read = isinstance(X, Inputs)
     beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
     beside |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    inputs = X if read else read_inputs(X, y, **beside, missing=missing)
+    inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **beside, missing=missing)
     target, added_to_score, weight = numbers_beside(
         inputs.y, inputs.offset, inputs.weight, loss, classes, inputs.n_rows
     )
@@ -217,19 +217,19 @@ def numbers_beside(
 ) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
     """Return the target, the offset and the weight of each record; None for those not given.
 
-    A record whose weight is NaN gets the weight zero and the target NaN, so it is void; without
-    targets, those of all other records become zero.
+    A record whose weight is NaN gets the weight zero and the target NaN, so it is void. If no
+    target is given, one is made for this: zero for all other records.
 
     A loss of ``score + offset - target`` is a loss of ``score - (target - offset)``, so there the
     offset is subtracted from the target. If the difference overflows, the record is void.
     """
     target = None if y is None else target_numbers(y, loss, classes, n_rows)
     added_to_score = None if offset is None else offset_numbers(offset, n_rows)
-    parts = None if weight is None else weight_parts(weight, n_rows)
-    if parts is not None:
-        target = np.where(np.isnan(parts), np.nan, 0.0 if target is None else target)
-        parts = np.nan_to_num(parts, nan=0.0)
+    weights = None if weight is None else weight_parts(weight, n_rows)
+    if weights is not None:
+        target = np.where(np.isnan(weights), np.nan, 0.0 if target is None else target)
+        weights = np.nan_to_num(weights, nan=0.0)
     if target is not None and added_to_score is not None and takes_off(loss):
         with np.errstate(all="ignore"):
             target, added_to_score = target - added_to_score, None
-    return target, added_to_score, parts
+    return target, added_to_score, weights

@@ -1,8 +1,8 @@
 """Records of a table that is read in batches: a pass over it for every sum.
 
 Memory is bounded, however long the table is, and each sum has the same bits as for an array.
-Records in another order, or some of them, are gathered by windows of that order, one pass per
-window; the last window is kept.
+Records in another order, or at some places only, are gathered window by window, one pass for each;
+the last window is kept.
 
 A table must not change between two passes; only a changed length is noticed.
 """
@@ -37,6 +37,7 @@ from tailguard.noise.sources import Words
 from tailguard.progress import tell_read
 
 Found = Callable[[int, int], tuple[IntArray, IntArray]]
+"""From a range of the table to the wanted places in it, and their positions in the order."""
 
 # Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Runs of half the size
 # take a tenth more processor time, because of the work per column and run.
@@ -87,7 +88,7 @@ class StreamRows:
         schema = reader.schema
         self.n_features = len(schema.coefficient_names)
         self.has_offset, self.has_weight = reader.has_offset, schema.weight is not None
-        has_target = schema.target is not None or self.has_weight  # which has the void weights
+        has_target = schema.target is not None or self.has_weight  # NaN there marks a void weight
         has = has_target, self.has_offset, self.has_weight
         self.stored = record_type(self.n_features, *compress(BESIDE, has))
         self.width = width_of(self.stored)
@@ -104,11 +105,11 @@ class StreamRows:
 
     def counted(self, hashed: KeyedHash) -> IntArray:
         """Count the hashes of all identifiers by their first digits, on the workers."""
-        names = self.reader.ids or self.reader.numbers[:1]  # places need any one column
+        names = self.reader.ids or self.reader.numbers[:1]  # without identifiers, any one column
         return self._summed(names, partial(self.reader.counted, hashed), 2**DIGITS)
 
     def values(self, hashed: KeyedHash) -> Iterator[Words]:
-        """Yield the hashes of all identifiers, run by run; their column is read here."""
+        """Yield the hashes of all identifiers, run by run; only their column is read."""
         work = partial(self.reader.hashes, hashed=hashed)
         return in_turn(work, self.runs(self.reader.ids), resolve_threads())
 
@@ -121,11 +122,11 @@ class StreamRows:
     def _summed(
         self, names: list[str], work: Work, size: int, n_threads: int | None = None
     ) -> IntArray:
-        # Sums of records without an order need no chunks, so no row leaves its worker.
+        # Sums of records without an order need no chunks, so every row stays on its worker.
         chunk_rows = 1 if self.reader.alone else CHUNK_ROWS
-        elsewhere = self._table.added(names, work, chunk_rows)
-        if elsewhere is not None:
-            return elsewhere
+        added_by_workers = self._table.added(names, work, chunk_rows)
+        if added_by_workers is not None:
+            return added_by_workers
         return added(size, work, self.runs(names), resolve_threads(n_threads))
 
     def identified(
@@ -133,8 +134,8 @@ class StreamRows:
     ) -> Iterator[tuple[RecordBlock, Words]]:
         """Yield records whose identifiers have hashes of at most ``most``, and these hashes.
 
-        Workers choose them, and only these are sent here. Records known by their places are chosen
-        here, since a worker may not know where its part begins.
+        Workers choose these records and send no others. Records known by their places are chosen in
+        this process, since a worker may not know where its part begins.
         """
         work = partial(self.reader.identified, hashed=hashed, most=most)
         choose = partial(self.reader.chosen, hashed, most)
@@ -145,7 +146,7 @@ class StreamRows:
         return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
 
     def restricted(self, places: Order) -> Rows:
-        """Return the records at these places alone, gathered in this order as they are read."""
+        """Return only the records at these places, gathered in this order as they are read."""
         if self._is_short:
             return self._as_array().restricted(places)
         return GatheredRows(self, places)
@@ -159,7 +160,7 @@ class StreamRows:
     def runs(self, names: list[str] | None = None, *, report: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        ``report`` says whether progress is reported: not if values decide which records come.
+        ``report`` says whether progress is reported; it must not be if values choose the records.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
@@ -169,7 +170,7 @@ class StreamRows:
             yield tables, first
             if report:
                 tell_read(n_rows, self.n_rows)
-        if n_rows != self.n_rows:  # how many there are is secret where persons are protected
+        if n_rows != self.n_rows:  # the number is secret if persons are protected
             raise InputError(f"{self._table.where} must have the same rows whenever it is read.")
 
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
@@ -182,7 +183,7 @@ class StreamRows:
         return self.n_rows * self.width <= NUMBERS_KEPT
 
     def _as_array(self) -> ArrayRows:
-        """Return a short table as rows in memory, read for the first time in the first sum."""
+        """Return a short table as rows in memory; the first sum reads it."""
         if self._kept is None:
             kept = ArrayRows.of_block(joined(list(self.blocks())))
             self._kept = kept.without_order() if self.reader.alone else kept
@@ -211,7 +212,7 @@ class FileRows:
         )
 
     def restricted(self, places: Order) -> Rows:
-        """Return the records at these places alone, gathered in this order as they are read."""
+        """Return only the records at these places, gathered in this order as they are read."""
         return GatheredRows(self, places)
 
     def in_order(self, order: Order) -> Rows:
@@ -235,9 +236,9 @@ class FileRows:
 class GatheredRows:
     """Records at places of a table in batches, or of a file, in the order of the places.
 
-    One window of them is gathered into memory in one pass over the table. More are brought to their
-    places in a file, also in one pass; without room for a file, each window is gathered whenever it
-    is read.
+    Records that fit one window are gathered into memory in one pass over the table. More records
+    are written to their places in a file, also in one pass. Without room for a file, each window is
+    gathered whenever it is read.
 
     Examples
     --------
@@ -268,8 +269,8 @@ class GatheredRows:
         """Return the kernel's lattice sum over all records: the same bits for any ``n_threads``."""
         if kernel.together == "all":
             return kernel.sum_block(self._gathered(0, self.n_rows))
-        if (filed := self._filed()) is not None:
-            return filed.reduce(kernel, n_threads)
+        if (in_file := self._in_file()) is not None:
+            return in_file.reduce(kernel, n_threads)
         n_threads = resolve_threads(n_threads)
         piece = whole_chunks(NUMBERS_AT_ONCE, width_of(self.stored))
         total = np.zeros(kernel.size, dtype=np.int64)
@@ -285,8 +286,7 @@ class GatheredRows:
         start = int(places.min()) // self._length * self._length
         if places.max() >= start + self._length:
             return GatheredRows(self._rows, self._places[places])
-        found = self._window_at(start).at(places - start)
-        return ArrayRows.of_block(found)
+        return ArrayRows.of_block(self._window_at(start).at(places - start))
 
     def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""
@@ -302,27 +302,27 @@ class GatheredRows:
                 self._window = window
         return window
 
-    def _filed(self) -> FileRows | None:
+    def _in_file(self) -> FileRows | None:
         """Return all records in a file; None if they fit one window, or the disk lacks room."""
         with self._lock:
             size = self.n_rows * self.stored.itemsize
             large = self._file is None and self.n_rows > self._length
             if large and size <= ROOM_USED * free_room()[1]:
-                self._file = FileRows(self._filled(), self.n_rows)
+                self._file = FileRows(self._written(), self.n_rows)
             return self._file
 
-    def _filled(self) -> RecordFile:
-        """Bring all records to their places, window by window, in one pass over the table."""
+    def _written(self) -> RecordFile:
+        """Write all records to their places in a file, in one pass over the table."""
         edges = np.append(np.arange(0, self.n_rows, self._length), self.n_rows)
         file = RecordFile(self.stored, np.diff(edges))
-        places, positions = _by_place(self._places)
+        places, find = _by_place(self._places)
 
-        def shared(block: RecordBlock) -> tuple[Any, IntArray]:
-            found, at = positions(block.place, block.place + block.n_rows)
-            chosen = block.at(found - block.place)
-            return file.shared(chosen, at.astype(np.uint64), at // self._length)
+        def by_window(block: RecordBlock) -> tuple[Any, IntArray]:
+            wanted, positions = find(block.place, block.place + block.n_rows)
+            chosen = block.at(wanted - block.place)
+            return file.shared(chosen, positions.astype(np.uint64), positions // self._length)
 
-        file.fill(in_turn(shared, self._rows.blocks(places), resolve_threads()))
+        file.fill(in_turn(by_window, self._rows.blocks(places), resolve_threads()))
         return file
 
     def _gathered(self, start: int, stop: int) -> RecordBlock:
@@ -334,15 +334,15 @@ class GatheredRows:
         beside: dict[str, Any] = {name: np.empty(len(places)) for name in names_beside(self.stored)}
         for block in self._rows.blocks(places):
             low, high = np.searchsorted(places, [block.place, block.place + block.n_rows])
-            found = block.at(places[low:high] - block.place)
-            features[by_place[low:high]] = found.features
+            chosen = block.at(places[low:high] - block.place)
+            features[by_place[low:high]] = chosen.features
             for name, column in beside.items():
-                column[by_place[low:high]] = getattr(found, name)
+                column[by_place[low:high]] = getattr(chosen, name)
         return RecordBlock(features, **beside, first=start)
 
 
 def _by_place(order: Order) -> tuple[IntArray | None, Found]:
-    """Return the sorted places (None: all), and a function that finds those of a block.
+    """Return the sorted places (None: all), and a function that finds those in a range.
 
     A keyed order is inverted; all other orders are short enough to be kept.
     """

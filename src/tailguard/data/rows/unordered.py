@@ -1,4 +1,4 @@
-"""Records without a given order: sums need none, and everything else uses secret places.
+"""Records without a given order: sums need none, and all other queries use a secret one.
 
 A sum over all records rounds each record to the lattice separately and adds integers. So it is the
 same for any order and division of the records, and workers compute it where the records are stored.
@@ -7,7 +7,7 @@ Queries that pair, group, sample or gather records use their places in a secret 
 A record's place is the rank of its identifier's hash under a fresh secret key. So places do not
 depend on the order of rows, nor on their division into files and partitions. The same holds for
 pairs, groups and blocks, which follow from the places. A sample consists of the records at the
-first places: workers choose them where they are stored, and no other records are brought here.
+first places: workers choose them where they are stored, and send no other records.
 
 Identifiers have no other use. If they do not all differ, the number of a row in the table replaces
 its identifier: the first row is 0, the next one 1. Then the order of the table affects the bits of
@@ -15,18 +15,18 @@ an answer, and nothing else.
 
 *Privacy.* The order is uniform over all orders of the records, whatever the identifiers are. The
 ranked hashes are those of n different inputs: the identifiers, or the numbers from 0 to n - 1. For
-anyone without the key, a pseudo-random function maps these to independent uniform words; equal ones
-are put in a random order. Identifiers count as different if all their hashes under the key differ.
-This event does not depend on which hash belongs to which identifier, so the order is still uniform
-given the event. Inputs other than identifiers have a key of their own.
+anyone without the key, a pseudo-random function maps these to independent uniform words; equal
+words are put in a random order. Identifiers count as different if all their hashes under the key
+differ. This event does not depend on which hash belongs to which identifier, so the order is still
+uniform given the event. Numbers of rows are hashed under a separate key.
 
 So the order has the same distribution for any two tables of n rows. This includes tables where the
 replaced record had the identifier of another record, where one or all identifiers are missing, and
 where a library rounded all identifiers because of one. Couple the orders of neighbouring tables so
-that all other records have the same places. Then one record is replaced in its place, and for this
-case the sensitivity of every query is stated. The same holds for samples: either both records are
-in the sample, at the same place, or neither is. Orders under several keys are independent, so all
-of them can be coupled.
+that all other records have the same places. Then one record is replaced in its place, and the
+sensitivity of every query is stated for this case. The same holds for samples: either both records
+are in the sample, at the same place, or neither is. Orders under several keys are independent, so
+all of them can be coupled.
 
 Reference
 ---------
@@ -60,9 +60,9 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
 from tailguard.quiet import quietly
 
-# By chance no part has more than twice its expected number of values plus this many: of 2^25
-# values a part has 131 072, with a standard deviation of about 360.
-FEW = 64
+# A part may have this many values more than twice the expected number. By chance none has more: of
+# 2^25 values, a part has 131 072 with a standard deviation of about 360.
+SPARE_VALUES = 64
 
 
 class UnorderedRows:
@@ -118,7 +118,8 @@ class UnorderedRows:
     def check_places(self, stages: Sequence[str], *, whole: bool) -> None:
         """Refuse stages that read records by place if there are no identifiers; read no record.
 
-        If they need the ``whole`` table, also refuse one that is too large for the disk.
+        ``whole`` says that they need all records by place: then also refuse a table that is too
+        large for the disk.
         """
         if stages:
             self._key(", ".join(dict.fromkeys(stages)))
@@ -137,6 +138,7 @@ class UnorderedRows:
             return self._placed
 
     def _key(self, purpose: str = "this query") -> KeyedHash:
+        """Return the hash that determines places; refuse records without identifiers."""
         if self._hashed is None:
             raise InputError(
                 "row_id must name a column that identifies rows: they have no order, and are read "
@@ -151,6 +153,7 @@ def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
     if isinstance(inputs.records, Table):
         schema = Schema.of(inputs.schema)
         unordered = unordered or schema.row_id is not None
+        # ``alone``: each record is rounded to the lattice by itself, since there is no order.
         reader = RecordReader(schema, loss, classes, alone=unordered or inputs.persons is not None)
         streamed = StreamRows(inputs.records, reader)
         if isinstance(inputs.persons, PersonKeys):
@@ -186,9 +189,10 @@ def in_keyed_order(
 
 
 def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
-    every = count == rows.n_rows
-    most = LARGEST_WORD if every else Ranks.of(rows, hashed, count, 1).most
-    identified = list(rows.identified(hashed, most))
+    """Read the first records into memory, and sort them by their hashes."""
+    takes_all = count == rows.n_rows
+    largest = LARGEST_WORD if takes_all else Ranks.of(rows, hashed, count, 1).most
+    identified = list(rows.identified(hashed, largest))
     if sum(block.n_rows for block, _ in identified) < count:
         raise InputError(CHANGED)
     blocks, values = zip(*identified, strict=True)
@@ -215,7 +219,7 @@ def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
         return all_differ(np.concatenate(list(rows.values(hashed))))
     stored = record_type(0)
     ranks = Ranks.of(rows, hashed, rows.n_rows, parts_for(rows.n_rows, stored))
-    if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + FEW:
+    if ranks.part_counts.max() > 2 * ranks.part_counts.mean() + SPARE_VALUES:
         deque(rows.values(hashed), maxlen=0)  # keep the number of reported passes the same
         return False
     file = RecordFile(stored, ranks.part_counts)
@@ -272,7 +276,7 @@ class Ranks:
 
     @property
     def most(self) -> int:
-        """The largest hash with these leading bits."""
+        """The largest hash with the same leading bits as the last chosen one."""
         return min(((self.last + 1) << (64 - DIGITS)) - 1, LARGEST_WORD)
 
     def parts_of(self, values: Words) -> IntArray:
@@ -289,6 +293,7 @@ class Ranks:
         np.add.at(counts, self._parts(np.arange(self.last + 1)), self.counts[: self.last + 1])
         return counts
 
-    def _parts(self, digits: IntArray) -> IntArray:
-        # Only a table that changed has digits beyond the last.
-        return np.minimum(digits * self.n_parts // (self.last + 1), self.n_parts - 1)
+    def _parts(self, leading: IntArray) -> IntArray:
+        """Return the parts of hashes with these leading bits."""
+        # Hashes beyond the last chosen one occur only if the table changed.
+        return np.minimum(leading * self.n_parts // (self.last + 1), self.n_parts - 1)
