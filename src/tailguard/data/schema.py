@@ -53,17 +53,17 @@ class Schema:
         ``"format": "%d/%m/%Y"`` for text that is not ISO 8601.
     terms
         The terms of the model: columns, functions such as ``log1p(income)`` and products such as
-        ``age:region``; ``...`` stands for all columns that no other term of one column reads. None
+        ``age:region``; ``...`` stands for each column that no other one-column term reads. None
         makes each feature a term.
     drop
         Columns to ignore.
     missing
         Column -> a public constant for its missing cells: a number, or a level.
     target
-        The column that is fitted.
+        The column to predict.
     exposure, offset
         The column with the duration of observation, whose logarithm is added to scores, or the
-        column that is added to scores as it is. At most one of them is declared.
+        column that is added to scores unchanged. At most one of them is declared.
     weight, weight_bound
         The column of row weights, and their upper bound, known without the table: larger weights
         are cut to it. They are declared together.
@@ -145,7 +145,7 @@ class Schema:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The named features that are read as numbers."""
+        """The features that are read as numbers; empty if ``features`` is None."""
         declared = {*self.categorical, *self.dates}
         return tuple(name for name in self.features or () if name not in declared)
 
@@ -167,7 +167,7 @@ class Schema:
 
     @property
     def model_terms(self) -> tuple[Term, ...]:
-        """The terms of the model, for named features."""
+        """The terms of the model; complete once ``settled`` has named the features."""
         if self.terms is None:
             return tuple(Term((Factor(name),)) for name in self.features or ())
         return tuple(term_of(text) for text in self.terms if text != REST)
@@ -213,14 +213,14 @@ class Schema:
         return tuple(name for name in columns if name not in named)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
-        """Return the schema with its features named, for a table that has these columns."""
+        """Return the schema for a table with these columns: features named, ``...`` replaced."""
         columns = declarations.columns_of_a_table(columns)
-        read, terms = self._read(), self.terms
+        in_terms, terms = self._read(), self.terms
         features = self.features
         if features is None:
             features = [name for name in columns if name not in (*self.drop, *self._beside)]
             if terms is not None and REST not in terms:
-                features = read
+                features = in_terms
         if terms is not None:
             alone = {term.columns[0] for term in self.model_terms if term.reads_cells_alone}
             rest = [str(Factor(name)) for name in features if name not in alone]
@@ -230,7 +230,7 @@ class Schema:
                 f"{where} must have a column that is a feature; its columns are "
                 f"{declarations.listing(columns)}."
             )
-        named = (*features, *self.categorical, *self.dates, *self.drop, *self.missing, *read)
+        named = (*features, *self.categorical, *self.dates, *self.drop, *self.missing, *in_terms)
         declarations.check_columns(named, columns, where)
         settled = replace(self, features=features, terms=terms)
         declarations.check_gaps(settled)
@@ -238,7 +238,7 @@ class Schema:
 
     @property
     def _beside(self) -> tuple[str | None, ...]:
-        """The columns that are no features; None for each role that no column has."""
+        """The columns with other roles than features; None for a role that is not declared."""
         return (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
 
     def _read(self) -> list[str]:
@@ -250,8 +250,9 @@ class Schema:
     def with_declared(self, **given: Any) -> "Schema":
         """Return the schema with more declarations, each at most once; None declares nothing."""
         more = {name: value for name, value in given.items() if value is not None}
+        defaults: tuple[Any, ...] = (None, (), {}, declarations.OTHERS[0])
         for name in more:
-            if getattr(self, name) not in (None, (), {}, declarations.OTHERS[0]):
+            if getattr(self, name) not in defaults:
                 raise InputError(
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
@@ -291,7 +292,7 @@ class Schema:
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""
         levels = [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()]
-        places = {
+        roles = {
             "numbers": self.numeric,
             "levels": levels,
             "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in self.dates.items()],
@@ -305,9 +306,7 @@ class Schema:
             "constants for missing cells": [f"{k} = {v}" for k, v in self.missing.items()],
             "labels": [str(label) for label in self.classes or ()],
         }
-        lines = [
-            f"{place}: {declarations.listing(names)}" for place, names in places.items() if names
-        ]
+        lines = [f"{role}: {declarations.listing(names)}" for role, names in roles.items() if names]
         return "\n".join([*lines, NOT_LOOKED_AT])
 
     @classmethod
@@ -370,7 +369,7 @@ class Schema:
     def load(cls, path: str | PathLike[str]) -> "Schema":
         """Read a schema from a JSON file."""
         try:
-            if not Path(path).is_file():  # some devices never end
+            if not Path(path).is_file():  # reading a device may never end
                 raise ValueError
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, TypeError, ValueError):

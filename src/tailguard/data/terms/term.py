@@ -1,6 +1,6 @@
 """Parse a term of a model, such as ``age``, ``log1p(income)`` or ``age:region``, and compute it.
 
-Backticks quote a name that is not a word, such as ``cost (EUR)``, if it is ambiguous otherwise.
+Backticks quote a name that would be ambiguous without them, such as ``cost (EUR)``.
 Everything in a term is declared; nothing comes from a table.
 """
 
@@ -21,12 +21,12 @@ from tailguard.checks import InputError, shown
 from tailguard.data.terms.functions import FUNCTIONS, number_text
 
 REST = "..."
-"""The term for all columns whose cells no other term of one column reads, each unchanged."""
+"""Stands for each column whose cells no other one-column term reads; it is taken unchanged."""
 
 QUOTED = re.compile(r"`([^`]+)`")
 
 Cells: TypeAlias = tuple[FloatArray, FloatArray]
-"""A column before and after filling missing cells: one number, or the indicators, per row."""
+"""A column before and after missing cells are filled; a row has one number, or indicators."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class Factor:
         """Whether it may read a column of levels."""
         return self.function is None or self.tells_gaps
 
-    def names(self, levels: Mapping[str, Sequence[str]]) -> Sequence[str]:
-        """Return the names of its columns; ``levels`` has the names for columns of levels."""
+    def names(self, indicators: Mapping[str, Sequence[str]]) -> Sequence[str]:
+        """Return its names; ``indicators`` has the names for each column of levels."""
         if self.function is None:
-            return levels.get(self.column, [self.column])
+            return indicators.get(self.column, [self.column])
         names = FUNCTIONS[self.function].names
         return [str(self)] if names is None else names(self.column, self.numbers)
 
     def values(self, cells: Mapping[str, Cells]) -> FloatArray:
         """Compute its columns from the cells of a table's columns."""
-        read, filled = cells[self.column]
+        original, filled = cells[self.column]
         if self.function is None:
             return filled
         function = FUNCTIONS[self.function]
         with np.errstate(all="ignore"):
-            return function.values((read if self.tells_gaps else filled)[:, 0], self.numbers)
+            return function.values((original if self.tells_gaps else filled)[:, 0], self.numbers)
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
         """Whether its columns are indicators: at most one 1 per record, and zeros."""
@@ -103,9 +103,10 @@ class Term:
         """Whether it reads one column, and not only which cells are missing."""
         return len(self.factors) == 1 and not self.factors[0].tells_gaps
 
-    def names(self, levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-        """Return the names of its coefficients."""
-        return tuple(map(":".join, product(*(factor.names(levels) for factor in self.factors))))
+    def names(self, indicators: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """Return the names of its coefficients, one for each choice of a name per factor."""
+        names = (factor.names(indicators) for factor in self.factors)
+        return tuple(map(":".join, product(*names)))
 
     def values(self, cells: Mapping[str, Cells]) -> FloatArray:
         """Compute one column per coefficient from the cells of a table's columns."""
@@ -134,13 +135,13 @@ def term_of(text: str) -> Term:
 def _parts(text: str) -> list[str]:
     """Split a term at colons outside backticks and brackets."""
     parts, depth, quoted = [""], 0, False
-    for sign in text:
-        quoted ^= sign == "`"
-        depth += 0 if quoted else (sign == "(") - (sign == ")")
-        if sign == ":" and not depth and not quoted:
+    for character in text:
+        quoted ^= character == "`"
+        depth += 0 if quoted else (character == "(") - (character == ")")
+        if character == ":" and not depth and not quoted:
             parts.append("")
         else:
-            parts[-1] += sign
+            parts[-1] += character
     return parts
 
 
@@ -166,22 +167,22 @@ def _factor(text: str, term: str) -> Factor:
         column, *numbers = call.args
         if call.func.id not in FUNCTIONS or not isinstance(column, ast.Name):
             raise ValueError
-        read = tuple(float(ast.literal_eval(number)) for number in numbers)
-        if not all(map(math.isfinite, read)):
+        parameters = tuple(float(ast.literal_eval(number)) for number in numbers)
+        if not all(map(math.isfinite, parameters)):
             raise ValueError
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
         raise _refused(term) from None
-    if not FUNCTIONS[call.func.id].accepts(read):
+    if not FUNCTIONS[call.func.id].accepts(parameters):
         raise InputError(
-            f"terms must give {call.func.id} numbers that increase, as in "
+            f"terms must give {call.func.id} increasing numbers, as in "
             f"{FUNCTIONS[call.func.id].wanted}; got {shown(term)}."
         )
-    return Factor(names.get(column.id, column.id), call.func.id, read)
+    return Factor(names.get(column.id, column.id), call.func.id, parameters)
 
 
 def _refused(text: str) -> InputError:
     known = ", ".join(function.wanted for function in FUNCTIONS.values())
     return InputError(
-        f"terms must be columns, {known}, or products of these such as age:region, with names that "
-        f"are no words between backticks; got {shown(text)}."
+        f"terms must be columns, {known}, or products of these such as age:region, with "
+        f"backticks around names that are not words; got {shown(text)}."
     )
