@@ -32,7 +32,7 @@ from tailguard.summaries.released import RunOptions, SummaryTable, released, sum
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
-# The quartiles, as is usual, and the ends of the middle 90 %.
+# The quartiles, and the ends of the middle 90 %.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -48,12 +48,13 @@ class Description(SummaryResult):
         Readable and unreadable cells of each group and column; the latter are not known by group.
     mean, mean_low, mean_high, std
         Means with their intervals, and standard deviations of cells cut to a private range. The
-        interval covers sampling, noise and the cut; it is infinite if cells that noise hides may
-        decide the mean.
+        interval covers sampling, noise and the cut; it is infinite if the mean may depend
+        mostly on cells that noise hides.
     levels, quantiles, quantiles_low, quantiles_high
         Quantiles with their intervals; the last axis is that of the levels.
-    shares
-        Column -> level -> its share of the records, for declared columns.
+    shares, share_noise
+        Column -> level -> its share of the records, for declared columns; and the standard
+        deviation of the privacy noise in each share.
     correlation
         The correlation matrix of the columns of numbers, if it was asked for.
     suppressed
@@ -87,7 +88,7 @@ class Description(SummaryResult):
 
     def tables(self) -> list[ResultTable]:
         """Return tables of columns, intervals, levels and correlations, without empty ones."""
-        found = [self._numbers(), self._intervals()] if self.names else []
+        tables = [self._numbers(), self._intervals()] if self.names else []
         if self.shares:
             rows: list[tuple[Cell, ...]] = [
                 (name, level, share, self.share_noise)
@@ -95,12 +96,12 @@ class Description(SummaryResult):
                 for level, share in shares.items()
             ]
             header = ("column", "level", "share", "privacy noise")
-            found.append(ResultTable("shares of levels", header, rows))
+            tables.append(ResultTable("shares of levels", header, rows))
         if self.correlation is not None:
             matrix = zip(self.names, self.correlation, strict=True)
             rows = [(name, *(round(float(x), 3) for x in row)) for name, row in matrix]
-            found.append(ResultTable("correlations", ("column", *self.names), rows))
-        return found
+            tables.append(ResultTable("correlations", ("column", *self.names), rows))
+        return tables
 
     def to_frame(self) -> Any:
         """Return the columns as a pandas DataFrame, with the intervals of quantiles at its end."""
@@ -159,7 +160,7 @@ def describe(
     spend: Mapping[str, float] | None = None,
     **options: Unpack[RunOptions],
 ) -> Description:
-    """Describe every column of a table, privately, on one budget and without bounds.
+    """Describe every column of a table, privately, on one budget; no bounds are needed.
 
     It releases the number of readable cells, means with intervals, standard deviations, quantiles,
     shares of declared levels, and correlations.
@@ -174,7 +175,7 @@ def describe(
         Up to three declared columns; each combination of their levels is described separately,
         without correlations.
     correlations
-        Whether to release correlations; not in pure differential privacy.
+        Whether to release correlations; with pure differential privacy none are released.
     spend
         Factors for the parts of the budget, such as ``{"quantiles": 2}``. The parts are
         ``quantiles``, ``moments``, ``correlations`` and ``levels``; ``explain()`` shows them.
@@ -188,16 +189,16 @@ def describe(
 
     Guarantee
     ---------
-    Everything together is private at the certificate's guarantee for replace-one neighbours with
-    public ``n``, for every input. A replaced record may leave one group and enter another.
+    All results together have the certificate's guarantee, for replace-one neighbours with public
+    ``n`` and for every input. A replaced record may leave one group and enter another.
 
     Edge cases
     ----------
-    A cell that is not a number does not affect the other cells of its record. Correlations take
-    missing cells of two columns as independent. Columns and groups that noise hides are NaN. With
-    ``person`` cells are counted in persons, and intervals hold whether a person's rows are alike or
-    not. With ``sample_weight`` counts are sums of weights; a weight that is missing, infinite or
-    negative is zero, and intervals hold whether or not weights depend on cells.
+    A cell that is not a number does not affect the other cells of its record. Correlations assume
+    that cells of two columns are missing independently. Columns and groups that noise hides are
+    NaN. With ``person`` cells are counted in persons, and intervals hold whether a person's rows
+    are alike or not. With ``sample_weight`` counts are sums of weights; a weight that is missing,
+    infinite or negative is zero, and intervals hold whether or not weights depend on cells.
 
     Reference
     ---------
@@ -219,16 +220,16 @@ def describe(
     def make(table: SummaryTable) -> Statistics:
         columns = tuple(table.numbers.values())
         grouping = table.groups(by)[1]
-        tables = tuple((places,) for places in table.declared.values())
+        level_counts = tuple((indicators,) for indicators in table.declared.values())
         if by is not None:
-            table.needs_numbers()
+            table.needs_numbers()  # raises if there is no column to describe by group
         return Statistics(
             columns,
             by=grouping,
             levels=levels if columns else (),
             moments=bool(columns),
             products=correlations and not pure and by is None and len(columns) > 1,
-            tables=tables,
+            tables=level_counts,
             spend=factors,
         )
 
@@ -303,7 +304,7 @@ def rows_per_person(
         checkpoint=checkpoint,
         check_records=False,  # each person has a number
         random_state=random_state,
-        assumptions=("the one row of a person is how many rows she has, of which all are counted",),
+        assumptions=("each person has one value, how many rows she has; all her rows are counted",),
     )
     return _description(solution, table, ("",), levels, solved)
 
@@ -322,8 +323,8 @@ def _description(
     mean, error, std = np.full((3, *shape), math.nan)
     if solution.quantiles is not None:
         usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
-        found = quantiles_of(solution, levels)
-        quantiles = np.reshape(found, (3, *shape, len(levels)))
+        estimated = quantiles_of(solution, levels)
+        quantiles = np.reshape(estimated, (3, *shape, len(levels)))
     if solution.moments is not None:
         moments = solution.moments
         mean, error, std = (
@@ -334,8 +335,8 @@ def _description(
     missing = np.maximum(total - usable, 0.0)
     counts = zip(table.levels.items(), solution.counts, strict=True)
     shares = {
-        name: dict(zip(named, (part / total).tolist(), strict=True))
-        for (name, named), part in counts
+        name: dict(zip(level_names, (level_counts / total).tolist(), strict=True))
+        for (name, level_names), level_counts in counts
     }
     correlation = solution.correlation
     if correlation is not None:
@@ -369,5 +370,5 @@ def _checked_spend(spend: Any) -> dict[str, float]:
         return {}
     if not isinstance(spend, Mapping):
         known = ", ".join(("quantiles", *PURPOSES))
-        raise InputError(f"spend must map statistics to factors, of {known}; got {shown(spend)}.")
+        raise InputError(f"spend must map some of {known} to factors; got {shown(spend)}.")
     return {name: check_positive("spend", factor) for name, factor in spend.items()}
