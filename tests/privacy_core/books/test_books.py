@@ -180,7 +180,7 @@ def test_settled_books_are_closed(stopped_early):
     for _ in range(2):
         books.settle(stopped_early=stopped_early)
         for write in (lambda: books.reserve(Gaussian(0.25)), lambda: books.record(slope())):
-            with pytest.raises(BudgetError, match="before their run is settled; this one is"):
+            with pytest.raises(BudgetError, match="before their run is settled; this run is"):
                 write()
     assert [release.times for release in books.releases] == [1]
     assert books.reserved == Composed((Repeated(Gaussian(0.25), 2),))

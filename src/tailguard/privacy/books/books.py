@@ -6,17 +6,17 @@ whatever the queries, all answers together cost at most the reserved event, in t
 dominating pairs and hence by every accountant.
 
 Proof, by induction on the number of releases, which is at most the number of reserved coordinates.
-Let the remaining Gaussian part be worth ``m``, and let the other remaining leaves of each family be
-``l_1 >= l_2 >= ...``. If the next release is Gaussian at ``a``, then for every answer of it the
-later releases are dominated by a Gaussian at ``sqrt(m**2 - a**2)`` and these leaves. By adaptive
-composition of dominating pairs (Zhu, Dong and Wang 2022, Theorem 10) both together are dominated by
-the product of the two, and the product of Gaussians at ``a`` and ``sqrt(m**2 - a**2)`` is one at
-``m``. If it is another leaf, let it use up the smallest leaf of its family that is as large:
-whatever the leaves cover together with it, the remaining leaves cover without it. For blocks, a
-record is read only by the releases of its own block, and the costliest block is counted. So nothing
-has to be Gaussian: the same rule holds for plans that mix Gaussian, pure and smooth releases. If a
-leaf is stated only by its Renyi divergences, as zCDP is, these replace the dominating pairs, order
-by order (Feldman and Zrnic 2021).
+A leaf is one event of the flattened plan. Let the remaining Gaussian part be worth ``m``, and let
+the other remaining leaves of each family be ``l_1 >= l_2 >= ...``. If the next release is Gaussian
+at ``a``, then for every answer of it the later releases are dominated by a Gaussian at ``sqrt(m**2
+- a**2)`` and these leaves. By adaptive composition of dominating pairs (Zhu, Dong and Wang 2022,
+Theorem 10) both together are dominated by the product of the two, and the product of Gaussians at
+``a`` and ``sqrt(m**2 - a**2)`` is one at ``m``. If the next release is not Gaussian, let it use up
+the smallest leaf of its family that is at least as large. If the leaves covered it and some later
+releases, the leaves that remain cover those later releases. For blocks, a record is read only by
+the releases of its own block, and the costliest block is counted. So the rule holds for plans that
+mix Gaussian, pure and smooth releases. If a leaf is stated only by its Renyi divergences, as zCDP
+is, these replace the dominating pairs, order by order (Feldman and Zrnic 2021).
 
 Reference
 ---------
@@ -41,7 +41,7 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of a ledger, by which a certificate refers to the charge of its run.
+    """One line of a ledger: the charge of a run, to which its certificate refers.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class LedgerEntry:
 
 
 class Books(Protocol):
-    """The record that a gate writes before it draws noise.
+    """Where a gate writes reservations, and each release before it draws the noise.
 
     Examples
     --------
@@ -150,7 +150,8 @@ class MemoryBooks:
     *Guarantee.* Everything recorded costs at most what was reserved, whatever the accountant.
 
     *Edge cases.* A refused release is not recorded. Equal consecutive releases share one line. A
-    gate sets ``unprotected`` where a simulation of printed noise costs more than its guarantee.
+    gate sets ``unprotected`` if a simulation of printed noise costs more than its guarantee; the
+    certificate then says so.
 
     Examples
     --------
@@ -190,7 +191,7 @@ class MemoryBooks:
 
     @property
     def reserved(self) -> Event:
-        """Everything that was reserved, as a copy, since a holder of an event may change it."""
+        """Everything that was reserved, as a copy, so that no caller can change these books."""
         return own_copy(Composed(self._reserved))
 
     @property
@@ -209,7 +210,7 @@ class MemoryBooks:
         return ()
 
     def opened(self, run: str) -> "MemoryBooks":
-        """Return the books of one run, whose entries are written into these books as well."""
+        """Return the books of one run, which are written into these books as well."""
         return MemoryBooks(shared=self)
 
     def settle(self, *, stopped_early: bool = False) -> None:
@@ -248,15 +249,15 @@ class MemoryBooks:
         self._check_process()
         if self._settled:
             raise BudgetError(
-                "books must be written before their run is settled; this one is, and nothing more "
-                "is reserved or released."
+                "books must be written before their run is settled; this run is settled, so "
+                "nothing more is reserved or released."
             )
 
     def _check_process(self) -> None:
         """Refuse a copy in a forked process, which could release everything again."""
         if os.getpid() != self._process:
             raise BudgetError(
-                "books must be written by the process that opened them; a fork has a copy of them."
+                "books must be written by the process that opened them, and not by its forks."
             )
 
     def _spent_with(self, release: Release) -> ComposedReleases:
@@ -265,8 +266,8 @@ class MemoryBooks:
         spent = self._spent.plus(release)
         if not self._planned.covers(spent.flat_events):
             raise BudgetError(
-                f"release {release.name!r} must be covered by the reserved budget; with what was "
-                "spent before, it is not, and nothing was drawn."
+                f"release {release.name!r} must be covered by the reserved budget; too little "
+                "of it is left, and nothing was drawn."
             )
         return spent
 
