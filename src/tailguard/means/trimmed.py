@@ -5,21 +5,21 @@ The noise shrinks with the spread of the kept values. Its cost is a zCDP cost, s
 
 In each coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
 is cut to a public range. Write ``x(1) <= ... <= x(n)`` for the sorted values, m for ``n_trimmed``.
-One replaced record moves an order statistic to a neighbouring one at most, so k replacements and
-one more move the mean by at most
+One replaced record moves an order statistic to a neighbouring one at most. So after k replacements
+another one moves the mean by at most
 
     ``A(k) = max over l = 0..k+1 of (x(n-m+1+k-l) - x(m+1-l)) / (n - 2m)``   for k < m,
 
-and never by more than the width of the range. ``A(k)`` is at most its value ``A(k + 1)`` on a
-neighbour. So ``S = max(exp(-t k) min(width, A(k)) over k < m, exp(-t m) width)`` is t-smooth and at
-least the local sensitivity. By default ``A(k)`` is replaced by the wider
+and never by more than the width of the range. ``A(k)`` is at most the ``A(k + 1)`` of a neighbour.
+So ``S = max(exp(-t k) min(width, A(k)) over k < m, exp(-t m) width)`` is t-smooth and at least the
+local sensitivity. By default ``A(k)`` is replaced by the wider
 ``U(k) = (x(n-m+1+k) - x(m-k)) / (n - 2m)``, which has the same property, costs nothing beyond the
 sort, and gives at most twice the scale.
 
-As computed. Differences, quotients and maxima of floats are monotone, so the property of ``A`` and
+In floats. Differences, quotients and maxima of floats are monotone, so the property of ``A`` and
 ``U`` holds for floats as they are; products with the weights change the logarithm of S by less than
-``smoothness - decay``. The sum is rounded once, correctly, so that the mean errs by less than two
-roundings of itself, and of the range once it is cut; the scale is raised by more than that.
+``smoothness - decay`` of the calibration. The sum is rounded once, correctly, so the mean errs by
+less than two roundings (of the range, once it is cut); the scale is raised by more than that.
 
 Reference
 ---------
@@ -74,7 +74,7 @@ from tailguard.queries.coordinates import placed_gradients
 from tailguard.queries.gather import check_gathered, gather
 from tailguard.queries.units import Units
 
-USUAL_RESOLUTION = 1e-3  # of the range: the default of the expected spread of the data
+USUAL_RESOLUTION = 1e-3  # the default resolution, as a part of the range
 NOISE_OVER_SCALE = math.sqrt((math.exp(2.0) - 1.0) / 2.0)  # std of the sinh of a standard normal
 FIRST_SHARE = 0.25  # of the budget for the smoothness, if the number of trimmed values is given
 SYMMETRIC = "the distribution of each column is nearly symmetric beyond what is trimmed"
@@ -103,7 +103,7 @@ def trimmed_scale(
     first = ordered.size - n_trimmed
     bounds = ordered[first:] - ordered[:n_trimmed][::-1]  # (n - 2m) U(k) for every k below m
     if exact:
-        for k in range(n_trimmed):  # (n - 2m) A(k): l = 0..k+1 steps down from both ends at once
+        for k in range(n_trimmed):  # (n - 2m) A(k): as l = 0..k+1 grows, both order statistics fall
             upper = ordered[first - 1 : first + k + 1][::-1]
             bounds[k] = (upper - ordered[n_trimmed - k - 1 : n_trimmed + 1][::-1]).max()
     bounds = np.minimum(width, bounds / (ordered.size - 2 * n_trimmed))
@@ -118,7 +118,7 @@ class TrimmedMean(SmoothQuery):
     Attributes
     ----------
     low, high, n_trimmed, calibration
-        As in :class:`Trimmed`, in these units; ``calibration="published"`` takes the constants of
+        As in :class:`Trimmed`, in ``units``; ``calibration="published"`` takes the constants of
         the paper, ``t = epsilon**2 / 16`` and ``s = epsilon / 4`` with ``rho = epsilon**2 / 2``.
     smoothness_share
         The share of the budget for the smoothness, if ``n_trimmed`` is None; the rest goes to the
@@ -133,7 +133,7 @@ class TrimmedMean(SmoothQuery):
     ---------
     ``calibrate_event(...).event`` under replace-one neighbours: zCDP, proved in real arithmetic,
     with a numerical certificate for ``"numerical"``. A record with a non-finite value contributes
-    zero and stays counted; a person is one value, the sum of her rows' by their shares. Fewer than
+    zero and stays counted; a person has one value: her rows, added up by their shares. Fewer than
     ``2 * n_trimmed + 1`` records are refused before any is read.
 
     Examples
@@ -159,7 +159,7 @@ class TrimmedMean(SmoothQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut hardly anything within ``reach`` of zero."""
+        """Return parameters that cut almost nothing within ``reach`` of zero."""
         return {"low": -reach, "high": reach, "n_trimmed": 100}
 
     def __post_init__(self) -> None:
@@ -211,7 +211,7 @@ class TrimmedMean(SmoothQuery):
         return smoothness, arsinh_shift(rho, smoothness, self.calibration)
 
     def _decay_needed(self, n_rows: int) -> float:
-        """Return the smoothness times trimming at which the width shrinks to the resolution."""
+        """Return which product of smoothness and trimming shrinks the width to the resolution."""
         resolution = self.resolution or USUAL_RESOLUTION * self.width
         return max(1.0, math.log(n_rows * self.width / resolution))
 
@@ -275,7 +275,7 @@ class Trimmed(MeanMethod):
     Attributes
     ----------
     low, high
-        A public range in which the means lie, in the units of the data; no scale is released then.
+        A public range in which the means lie, in the units of the data; then no scale is released.
     n_trimmed
         How many values are left out at either end; by default as many as the budget needs.
     calibration
@@ -285,7 +285,7 @@ class Trimmed(MeanMethod):
     Guarantee
     ---------
     zCDP, for every input, proved in real arithmetic; with ``calibration="numerical"`` numerically
-    certified. Pure DP and GDP are refused: the noise keeps neither.
+    certified. Pure DP and GDP are refused: this noise satisfies neither.
 
     Examples
     --------
@@ -328,8 +328,8 @@ class Trimmed(MeanMethod):
         spread = (high - low) / (2.0 * REACH)  # one private scale
         cost = ZeroConcentrated(mu**2 / 2.0)
         query, public, expected = self._least_error(facts, cost, low, high, spread)
-        kept = {"kept": public.event, "by_place": True}
-        stage = Stage.of(cost, "mean", "the trimmed mean", 1, public.size, **kept)
+        options = {"kept": public.event, "by_place": True}
+        stage = Stage.of(cost, "mean", "the trimmed mean", 1, public.size, **options)
         settings: dict[str, float | int | str] = {
             "trimmed at either end": int(public.facts["n_trimmed"]),
             **{"low": low, "high": high, "spread": spread},
