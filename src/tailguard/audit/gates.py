@@ -1,8 +1,8 @@
 """Gates over made-up records for attacks: they keep all released numbers; some are faulty.
 
 Each mutant has a fault that an audit must detect: noise of the wrong scale, or an understated
-sensitivity. Its books look right. Only a simulation may be overheard: an overheard run on one of
-two neighbours records the difference of their answers and the noise that was added.
+sensitivity. Its books look right. An overheard gate reads one of two neighbours, and also
+records the difference of their answers and the noise that was added; it must be a simulation.
 
 Reference
 ---------
@@ -30,7 +30,7 @@ from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
 
 NOISE = 0.8
-"""A mutant's noise scale over the correct one; an audit must detect this and smaller ratios."""
+"""A mutant's noise relative to the correct one; an audit must detect this and smaller ratios."""
 
 
 class KnownOrder(Partitions):
@@ -44,8 +44,8 @@ class KnownOrder(Partitions):
 class AttackedGate(Gate):
     """A gate that keeps its noised numbers in ``heard``, before any post-processing.
 
-    A mutant divides smooth scales by ``factor``; 1 is correct. ``keeps_books`` is False where an
-    equal run was recorded before.
+    A mutant divides smooth scales by ``factor``; 1 is correct. ``keeps_books`` is False for a
+    repetition of a run that was recorded before.
     """
 
     factor = 1.0
@@ -96,7 +96,7 @@ class LessNoise(AttackedGate):
         self._stated = super()._calibrate(query, n_rows, stage, hidden=hidden)
         if self._stated.mechanism in SMOOTH_MECHANISMS:
             return self._stated
-        return super()._calibrate(query, n_rows, _louder(stage, self.factor), hidden=hidden)
+        return super()._calibrate(query, n_rows, _with_budget(stage, self.factor), hidden=hidden)
 
     def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
         stated = self._stated
@@ -141,7 +141,7 @@ def understated(query: Any, factor: float) -> Relayed:
     return Relayed(query, lambda answer: replace(answer, scale=answer.scale / factor))
 
 
-def _louder(stage: Stage, factor: float) -> Stage:
+def _with_budget(stage: Stage, factor: float) -> Stage:
     """Return a stage with ``factor`` times the budget and the same kind of noise."""
     asked = stage.asked
     assert isinstance(asked, Gaussian | Laplace)  # for smooth noise the scale is understated
@@ -164,7 +164,7 @@ class Transcript:
 
     @property
     def mu(self) -> float:
-        """The part of the budget, in mu, that the pair attains."""
+        """The privacy loss of this pair, in mu; at most that of the budget."""
         return float(np.linalg.norm(self.shifts))
 
     def score(self, *, neighbour: bool) -> float:
@@ -172,8 +172,8 @@ class Transcript:
 
         ``neighbour`` states which of the two was read.
         """
-        reading = float(np.dot(self.shifts, self.noises)) / self.mu
-        return reading + (self.mu if neighbour else 0.0)
+        noise = float(np.dot(self.shifts, self.noises)) / self.mu
+        return noise + (self.mu if neighbour else 0.0)
 
 
 class OverheardGate(AttackedGate):
@@ -182,15 +182,15 @@ class OverheardGate(AttackedGate):
     It supports Gaussian releases of all records.
     """
 
-    there: Rows
+    there: Rows  # the neighbour that is not read
     transcript: Transcript
-    sign: float
+    sign: float  # directs every difference from the first data set to the other
 
     @classmethod
     def between(
         cls, pair: Any, *, guarantee: Guarantee, neighbour: bool, seed: int, loss: Any = None
     ) -> Self:
-        """Return a gate over one of two data sets, each features and a target."""
+        """Return a gate over one of two data sets, each given as features and a target."""
         rows = [make_rows(X, y, loss=loss) for X, y in pair]
         return cls.over_rows(*rows, guarantee=guarantee, neighbour=neighbour, seed=seed)
 
@@ -221,13 +221,13 @@ class OverheardGate(AttackedGate):
         self._note(query, (other - clean[0]) * step, (noised - clean[0]) * step)
         return noised
 
-    def _note(self, query: Any, way: FloatArray, noise: FloatArray) -> None:
+    def _note(self, query: Any, difference: FloatArray, noise: FloatArray) -> None:
         """Add a release to the transcript if the pair's answers differ."""
-        shift = float(np.linalg.norm(way))
+        shift = float(np.linalg.norm(difference))
         if shift > 0.0:
             self.transcript.queries.append(query)
             self.transcript.shifts.append(shift)
-            self.transcript.noises.append(self.sign * float(noise @ way) / shift)
+            self.transcript.noises.append(self.sign * float(noise @ difference) / shift)
 
 
 OVERHEARD_MUTANTS: dict[str, type[OverheardGate]] = {
