@@ -10,22 +10,22 @@ did, plain descent succeeds after a number of steps that is known beforehand.
 Floats. The tolerance is a small share of the distance by which one record may move the minimiser.
 Half of it is for the search, and a quarter each for float errors of gradients and of points. If
 these errors are larger, because the problem is too ill-conditioned for floats, the tolerance is
-raised: it is charged as noise. Every bound of float errors is a few times what a careful count of
-roundings gives.
+raised, and with it the sensitivity. Every bound of float errors is a few times what a careful count
+of roundings gives.
 
 Let a be the strength, h the step size and s = h a. An error of ``e`` in the gradient moves the
 fixed point of the steps by ``e / a``, one in the point after each step by ``e / s``.
 
-For the part of a set within a ball of center c, the projection is found where its path ``y(t)``
-reaches the ball. On it ``|y(t) - y(t')|^2 <= ||y(t) - c|^2 - |y(t') - c|^2|``, so where the
-distance from c is known to ``e`` only, the point is known to the root of ``2 D e``, with D the
-diameter. That root need not be divided by s. The point found is the projection p to the part
-within a ball whose radius is off by ``e``, and shrinking p or the minimiser w* towards c by ``e``
-puts each into the other's set. From the two variational inequalities,
-``|p - w*|^2 <= (1 - s) |v - w*| |p - w*| + h e G``, where v is where the step began and G adds up
-the gradients at w* and v and the length of the step over h. Hence
-``|p - w*| <= (1 - s) / s |p - v| + root(e G / a)``, and plain descent closes in at the rate s / 2
-until it is twice that root away. (Terms for the other errors are left out here.)
+For the part of a set within a ball of center c, the projection is the point where a path ``y(t)``
+from c leaves the ball (:class:`IntersectionWithBall`). On the path
+``|y(t) - y(t')|^2 <= ||y(t) - c|^2 - |y(t') - c|^2|``. So an error of ``e`` in the distance from c
+moves the point by at most the root of ``2 D e``, with D the diameter. This error need not be
+divided by s, as others are: the point is the projection p to the part within a ball whose radius is
+off by ``e``. If p or the minimiser w* moves towards c by ``e``, it is in the set of the other. From
+the two variational inequalities, ``|p - w*|^2 <= (1 - s) |v - w*| |p - w*| + h e G``. Here the step
+begins at v, and G is the sum of the norms of the gradients at w* and v and of the step over h.
+Hence ``|p - w*| <= (1 - s) / s |p - v| + root(e G / a)``, and plain descent closes in at the rate
+s / 2 until it is twice that root away. (Terms for the other errors are left out here.)
 
 Reference
 ---------
@@ -59,13 +59,13 @@ MIXED_STEPS = 300
 ACCELERATED_STEPS = 10_000
 MIXED_POINTS = 10  # how many earlier points mixing uses
 
-TOLERANCE_SHARE = 1e-3  # of the influence of one record: it costs as much noise
+TOLERANCE_SHARE = 1e-3  # of the influence of one record; noise grows by about as much
 CAPPED_STEPS = 20_000  # of plain descent if it may not reach the tolerance
 # Sets whose projection is a closed form; the errors of others are unknown.
 CLOSED_FORMS = {Box, L1Ball, L2Ball, Simplex, WholeSpace}
 
-# A slope errs by a few roundoffs times its condition number, p - 1 for the power p of the residual:
-# this allows for powers up to 1000 and for the few roundoffs of a compiled function besides.
+# A slope errs by a few roundoffs times its condition number, which is p - 1 for the power p of the
+# residual. This allows for powers up to 1000, and for the few roundoffs of a compiled function.
 SLOPE_ROUNDOFF = 2.0**-40
 
 
@@ -85,14 +85,14 @@ class StepFacts:
     travel: float
 
     def steps_to(self, distance: float) -> int:
-        """Count the steps from zero after which plain descent is that close to the minimiser."""
+        """Count the steps that plain descent needs from zero to this distance of the minimiser."""
         if distance >= self.travel:
             return 1
         rate = -math.log1p(-self.shortening)
         return max(1, math.ceil(math.log(self.travel / distance) / rate))
 
     def progress(self, n_steps: int) -> float:
-        """Return the share of the way, and of one record's influence, after ``n_steps`` steps."""
+        """Return the share of the way to the minimiser, and of a record's influence, so far."""
         return -math.expm1(n_steps * math.log1p(-self.shortening))
 
     def reached(self, step: FloatArray, distance: float) -> bool:
@@ -100,15 +100,15 @@ class StepFacts:
         return (1.0 - self.shortening) / self.shortening * length(step) <= distance
 
     def allows(self, point: FloatArray) -> bool:
-        """Whether a fast method may go on from there: float errors are only bounded nearby."""
+        """Whether a fast method may continue from a point: float errors are bounded nearby only."""
         return length(point) <= 2.0 * self.travel
 
 
 def certified_point(step: Step, size: int, facts: StepFacts, distance: float) -> FloatArray:
     """Return a point that is certified to lie within ``distance`` of the fixed point of ``step``.
 
-    *Guarantee.* The bound holds in real arithmetic for the function that the steps are those of;
-    what floats add is the caller's to charge. Nothing is raised, and no point is returned
+    *Guarantee.* In real arithmetic, the bound holds for the function that ``step`` descends. The
+    caller must add float errors. Nothing is raised, and no point is returned
     without its certificate.
 
     *Reference.* Banach 1922, Theorem 6.
@@ -129,7 +129,7 @@ def descended(step: Step, size: int, n_steps: int) -> FloatArray:
 
 
 def drawn_into(point: FloatArray, center: FloatArray, radius: float) -> FloatArray:
-    """Return the nearest point of a ball."""
+    """Project a point onto a ball."""
     offset = point - center
     far = length(offset)
     return center + offset * (radius / far) if far > radius else point
@@ -155,12 +155,12 @@ def _mixed(step: Step, point: FloatArray, facts: StepFacts, distance: float) -> 
 
 
 def _cancelling_shares(moves: list[FloatArray]) -> FloatArray | None:
-    """Return how much of each change of step to subtract; None if that cannot be solved."""
+    """Return the factors of past changes that best cancel the last move; None if unsolvable."""
     if len(moves) == 1:
         return np.zeros(0)
     try:
         return np.asarray(np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-12)[0])
-    except np.linalg.LinAlgError:  # an exception would reveal something of the records
+    except np.linalg.LinAlgError:  # an exception would reveal something about the records
         return None
 
 
@@ -168,17 +168,17 @@ def _accelerated(
     step: Step, point: FloatArray, facts: StepFacts, distance: float
 ) -> FloatArray | None:
     """Search with momentum, which is reset whenever it leads uphill."""
-    before, age = point, 1.0
+    before, momentum = point, 1.0
     for _ in range(ACCELERATED_STEPS):
-        older = (1.0 + math.sqrt(1.0 + 4.0 * age**2)) / 2.0
-        ahead = point + (age - 1.0) / older * (point - before)
+        larger = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        ahead = point + (momentum - 1.0) / larger * (point - before)
         if not facts.allows(ahead):
             return None
         end = step(ahead)
         if facts.reached(end - ahead, distance):
             return end
         uphill = (ahead - end) @ (end - point) > 0.0
-        before, point, age = point, end, 1.0 if uphill else older
+        before, point, momentum = point, end, 1.0 if uphill else larger
     return None
 
 
@@ -192,11 +192,11 @@ class Accuracy:
         Bound on the distance from the answer to the minimiser, or to the end of ``n_steps`` exact
         steps.
     n_steps
-        The steps of plain descent: enough for the tolerance, or all that are made.
+        The steps of plain descent: as many as the tolerance needs, or as many as are allowed.
     certified
         Whether the answer is within the tolerance of the minimiser.
     progress
-        1 if so; else the share of the way, and of the influence of a record.
+        1 if certified; else the share of the way to the minimiser, and of a record's influence.
     largest_center
         The largest norm of a center for which all this holds.
     """
@@ -226,50 +226,53 @@ def accuracy_of(
     Parameters
     ----------
     facts, constraint, size
-        The steps, and the set of points of that many coordinates.
+        The projected gradient step, the set, and the number of coordinates of its points.
     move
         How far one record moves the minimiser.
     curvature_ratio, gradient_travel, gradient_off
-        Curvature of the loss, bound of its gradient and float error of it, over the strength.
+        Curvature of the loss, bound on its gradient and float error of its gradient, each over the
+        strength.
     most_steps
         The most steps of plain descent.
     n_steps, n_projections
-        The fixed number of its steps, or None, and how many projections follow each step.
+        A fixed number of steps, or None; and how many projections follow each step.
     """
     short, travel, diameter = facts.shortening, facts.travel, constraint.diameter()
     bounded = math.isfinite(diameter)
     reach = length(constraint.project(np.zeros(size))) + 2.0 * travel + (diameter if bounded else 0)
-    # Norms of the points before and of those to be projected: centers may have norm ``reach``.
+    # Bounds norms of points before a step and before projection; ``reach`` bounds those of centers.
     largest = 2.0 * reach + short * (gradient_travel + 2.0 * travel + 2.0 * reach)
     roundoff = n_projections * point_roundoff(size) * largest
-    off = roundoff * (curvature_ratio + 2.0 / short)
-    jump, root = 0.0, 0.0
+    step_error = roundoff * (curvature_ratio + 2.0 / short)
+    cut_error, certified_cut_error = 0.0, 0.0
     if is_cut_by_ball(constraint):
-        jump = math.sqrt(6.0 * diameter * roundoff) / short
-        root = 2.0 * math.sqrt(3.0 * roundoff * (3.0 * gradient_travel + 11.0 * reach))
-    tolerance = max(TOLERANCE_SHARE * move, 4.0 * gradient_off, 4.0 * (off + root))
+        cut_error = math.sqrt(6.0 * diameter * roundoff) / short
+        gradients = 3.0 * gradient_travel + 11.0 * reach
+        certified_cut_error = 2.0 * math.sqrt(3.0 * roundoff * gradients)
+    point_error = step_error + certified_cut_error
+    tolerance = max(TOLERANCE_SHARE * move, 4.0 * gradient_off, 4.0 * point_error)
     enough, progress = 2 * facts.steps_to(tolerance / 2.0), 1.0
     certified = n_steps is None and enough <= most_steps
     if not certified:
         enough = n_steps or min(most_steps, CAPPED_STEPS)
         progress = facts.progress(enough)
-        least = max(gradient_off, off + jump) * 4.0
+        least = max(gradient_off, step_error + cut_error) * 4.0
         tolerance = max(TOLERANCE_SHARE * move * progress, least)
     return Accuracy(
         tolerance=tolerance,
         n_steps=enough,
         certified=certified,
         progress=progress,
-        # Without bounds, errors are in proportion to the center; the rest of the tolerance is room.
-        largest_center=reach if bounded else reach * tolerance / (4.0 * off),
+        # In an unbounded set, errors grow with the center, up to a quarter of the tolerance.
+        largest_center=reach if bounded else reach * tolerance / (4.0 * step_error),
     )
 
 
 def point_roundoff(size: int) -> float:
     """Relative float error of a projected step: scores, differences and projections together.
 
-    An inner product errs by ``size`` roundoffs at most, the level to which a sorted vector is cut
-    by half as many in each of its coordinates.
+    An inner product errs by at most ``size`` roundoffs. The level at which a projection cuts a
+    sorted vector errs by half as many in each coordinate.
     """
     return 4.0 * (size + 8.0) * math.sqrt(size) * ROUNDOFF
 
@@ -280,7 +283,7 @@ def gradient_error(
     """Bound the float error of a mean clipped gradient that does not grow with the weights.
 
     Summation inside a chunk, rounding of each chunk's sum to ``grid``, and the slopes themselves.
-    What grows with the weights is as if the weights were off by :func:`point_roundoff`.
+    Errors that grow with the weights count as errors of the weights, in :func:`point_roundoff`.
     """
     summation = (2.0 * min(n_rows, CHUNK_ROWS) + size) * ROUNDOFF * clip_norm
     rounding = math.sqrt(size) * grid * math.ceil(n_rows / CHUNK_ROWS) / n_rows
@@ -292,8 +295,8 @@ def gradient_error(
 def is_cut_by_ball(constraint: ConstraintSet) -> bool:
     """Whether a set is a part within a ball; refuse one whose projection may not be exact.
 
-    Where the edge of a ball meets that of its base, rounding the radius moves the projection by
-    the root of it: see above.
+    Where the surface of a ball meets that of its base, rounding the radius moves the projection by
+    the root of that rounding: see above.
     """
     cut = type(constraint) is IntersectionWithBall
     base = getattr(constraint, "base", None) if cut else constraint

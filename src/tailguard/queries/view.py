@@ -2,8 +2,8 @@
 
 One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
 ``s = (clip((x - center) / scale, -bound, bound), 1?, y?)`` and the whitened row
-``u = s @ whitening``. Its score ``s @ weights + offset`` uses the row as it is. Only the row's
-length in a sum is bounded, so slopes that average zero at the truth still do (Mallows weights).
+``u = s @ whitening``. Its score ``s @ weights + offset`` uses the row as it is. Only in a sum
+is the row shortened, so slopes that average zero at the truth still do so (Mallows weights).
 
 A view holds public or released numbers only, so reading a record through it depends on that record
 alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
@@ -11,7 +11,7 @@ and another loop; NumPy computes vectors with one number per record.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the view.
+Dwork and Roth 2014, Proposition 2.1: earlier releases may determine the view.
 """
 
 import math
@@ -38,7 +38,7 @@ from tailguard.queries.units import ReadRows, Units
 
 __all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
 
-KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")
+KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")  # of Weighting
 # A product of three such numbers is below the largest float, 1.8e308.
 LARGEST_ENTRY = 1e100
 
@@ -49,10 +49,10 @@ class Sight:
     Attributes
     ----------
     mapped
-        Whitened rows, one in each column, scaled so that no square overflows.
+        Whitened rows, one in each column, over ``read.powers`` of two, so that no square overflows.
     length, inverse
-        Lengths of the whitened rows, and the shrunk inverse lengths of the scaled ones: zero if a
-        row has no direction.
+        Lengths of the whitened rows, and ``shrunk`` (an argument of ``View.read``) over those of
+        the columns of ``mapped``; both are zero if a row has no direction.
     score, target
         Scores, with several classes one row per class, and standardised targets; meaningless for
         void records.
@@ -99,10 +99,10 @@ class View:
 
     Guarantee
     ---------
-    A column of ``mapped`` times its entry of ``inverse`` has norm at most 1 for every input, less
-    what ``shrunk`` takes off. Void records have length zero. What is read of a record depends on
-    that record and on public numbers only, up to the rounding of its chunk's matrix product; with
-    none of records that are rounded alone.
+    A column of ``mapped`` times its entry of ``inverse`` has norm at most 1 for every input, or
+    less if ``shrunk`` is below 1. Void records have length zero. What is read of a record depends
+    on that record and on public numbers only, up to the rounding of its chunk's matrix product.
+    Records that are rounded alone do not depend on their chunk at all.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class View:
 
     @property
     def parts(self) -> int:
-        """The number of vectors of that width that represent a record."""
+        """How many vectors of length ``width`` represent a record: several in views of classes."""
         return 1
 
     @property
@@ -163,7 +163,7 @@ class View:
     def weights(
         self, state: FloatArray | None, n_classes: int | None = None, *, rows_alone: bool = False
     ) -> FloatArray:
-        """Return weights of the standardised coordinates; refuse a view or weights that misfit.
+        """Return weights of the standardised coordinates; refuse a view or weights of wrong sizes.
 
         With ``n_classes`` they are a matrix with one row per class. ``rows_alone`` states that a
         query uses rows and their lengths, and no score: then a row may be the contribution of a
@@ -195,7 +195,7 @@ class View:
         lengths: bool = True,
         scores: bool = True,
     ) -> Iterator[Sight]:
-        """Read a block chunk by chunk; without lengths, or scores, these are zeros."""
+        """Read a block chunk by chunk; without ``lengths`` or ``scores``, these are zeros."""
         if self.times == "slope" and block.person is not None:
             rows = self.read(replace(block, person=None), weights)
             yield from by_person(block, ((row, along(row)) for row in rows), self.width, shrunk)
@@ -321,9 +321,9 @@ class Weighting:
         return self.kind == "beyond"
 
     def of(self, view: View, seen: Sight) -> FloatArray:
-        """Return the weights of one chunk's records, times what each record itself counts.
+        """Return the weights of one chunk's records, times their own weights in the table.
 
-        Beside squared slopes it is squared as well: both are factors of what is squared.
+        For squared slopes the own weight is squared as well, since it is a factor of the slope.
         """
         own, counts = seen.weight, self._of(view, seen)
         counts = np.where(counts > 0.0, counts, 0.0)  # a comparison with NaN is false
@@ -366,9 +366,9 @@ def level_factors(
     levels: FloatArray,
     shares: FloatArray,
 ) -> FloatArray:
-    """Return each row's factor at every level that its ``reach`` gets to, times share and weight.
+    """Return factors of rows: the part of each step between levels that ``reach`` climbs.
 
-    With it, a column of ``mapped`` is a row cut to ``limit``.
+    They include the share of the level and the weight, and cut a column of ``mapped`` to ``limit``.
     """
     factors = np.empty((levels.size, reach.size))
     climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)

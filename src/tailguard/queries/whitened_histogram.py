@@ -24,7 +24,7 @@ __all__ = ["Bins", "WhitenedHistogram"]
 
 @dataclass(frozen=True, eq=False)
 class WhitenedHistogram(GaussianQuery):
-    """How many records, counted by weight, have a row length, residual or slope in each bin.
+    """How many records, each counted by its weight, have their length, residual or slope in a bin.
 
     The state is the vector of weights of the standardised coordinates; None if neither residuals
     nor slopes are used.
@@ -66,7 +66,7 @@ class WhitenedHistogram(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of the histogram; plain counts are exact integers."""
-        move = math.sqrt(2.0)
+        move = math.sqrt(2.0)  # how far one record moves the vector
         if self.weighting.kind == "one":
             return count_sensitivity(move, self.bins.count, n_rows)
         return sum_sensitivity(1.0, self.bins.count, n_rows, move=move)
@@ -81,7 +81,7 @@ class WhitenedHistogram(GaussianQuery):
         return self.what != "length" or self.weighting.needs_scores
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
-        """Count on the lattice; exactly if weights are 0 or 1, with a grid of one over an integer.
+        """Count on the lattice; exactly for weights of 0 or 1, if the grid is one over an integer.
 
         The residual is the score minus the standardised target.
         """
@@ -95,13 +95,13 @@ class WhitenedHistogram(GaussianQuery):
             elif self.what == "slope":
                 value = self.view.slope(seen, math.inf)
             weight = self.weighting.of(self.view, seen)
-            places = self.bins.index(value)
+            bins = self.bins.index(value)
             if self.weighting.kind == "one" and seen.weight is not None:
-                total += counted(places, self.bins.count, grid, weight)
+                total += counted(bins, self.bins.count, grid, weight)
                 continue
-            if block.alone:
+            if block.alone:  # each record is rounded by itself, so counts are integers
                 weight = np.rint(weight / grid)
-            counts = np.bincount(places, weight, self.bins.count).astype(np.float64)
+            counts = np.bincount(bins, weight, self.bins.count).astype(np.float64)
             total += round_to_lattice(counts, 1.0 if block.alone else grid)
         return total
 
