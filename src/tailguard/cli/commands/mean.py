@@ -25,10 +25,10 @@ Options by method; choose their values without looking at the same file:
 {methods}
 
 A row with an empty or unreadable cell is void: it counts as a row,
-contributes nothing, and no message names it; with --missing age=40 such
-a cell of age counts as 40 instead. The means of a categorical column are the
-shares of its levels, without the first. Every further mean of the same rows
-spends budget again.
+contributes nothing, and no message names it. To keep such rows, declare a
+constant for the empty or unreadable cells of a column: --missing age=40. The
+means of a categorical column are the shares of its levels, without the first.
+Every further mean of the same rows spends budget again.
 """
 
 import json
@@ -124,8 +124,8 @@ def estimate_means(
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
     declared = declared_schema({**given, "columns": columns})
-    settled = declared.settled(table.names, table.where)
-    table.check_types(settled.numeric)
+    schema = declared.settled(table.names, table.where)
+    table.check_types(schema.numeric)
     out = (
         None
         if out is None
@@ -136,27 +136,27 @@ def estimate_means(
     with progress_bar():
         result = tg.mean(
             table,
-            schema=settled,
+            schema=schema,
             order=given["order"],
             guarantee=guarantee,
             method=method,
             moment=moment,
             **run_options(given),
-            **_chosen(method, groups, option or []),
+            **_method_options(method, groups, option or []),
         )
     if out is not None:
         write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
     _print_means(Console(), result, explain=explain)
 
 
-def _chosen(method: str, groups: int | None, declared: list[str]) -> dict[str, Any]:
-    """Read the options of the method; refuse an unknown name before the file is read."""
+def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[str, Any]:
+    """Parse the options of the method; refuse an unknown name before the file is read."""
     if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
         )
     of_groups = [] if groups is None else [f"n_groups={groups}"]
-    chosen: dict[str, Any] = options_of([*of_groups, *declared])
+    chosen: dict[str, Any] = options_of([*of_groups, *texts])
     if method != "auto":
         check_options(method, chosen)
     elif chosen:
@@ -206,7 +206,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     print_wrapped(
         console,
         "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
-        "the bias of clipping come on top; nan if it depends on the records and is not released",
+        "the bias of clipping come on top; nan if that depends on the records and is not released",
     )
     for note in result.notes:
         print_wrapped(console, note)
