@@ -25,7 +25,7 @@ from .compiled import Gradient
 # exp(500) leaves room for a product with a row. For exponents from 512 on, the running time of
 # NumPy's exp may differ, which would reveal something about a record.
 LARGEST_EXPONENT = 500.0
-# Squares and ratios of numbers in this range neither overflow nor underflow.
+# The range of widths: their squares and ratios neither overflow nor underflow.
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-100, 1e100
 
 
@@ -63,16 +63,16 @@ class Link(Enum):
 
 
 class Loss:
-    """A convex loss of one score; the defaults are those of a loss of ``score - target``.
+    """A convex loss of one score; by default a loss of the residual, ``score - target``.
 
-    Slopes are total: they never raise or warn, a NaN gives a NaN, and a finite score with a valid
+    Slopes never raise or warn, a NaN gives a NaN, and a finite score with a valid
     target never gives a NaN. The slope of an invalid target has no meaning. The running time of a
     slope must not depend on a record, so exponents are bounded by ``LARGEST_EXPONENT``.
 
     The link alone does not determine the slope. A loss is ``canonical`` if its slope is the
     expected target less the target; its curvature then depends on the score only. A loss with a
     ``variance_power`` multiplies this slope by a power of the expected target (``PowerVariance``).
-    A method that relies on either property checks it, unless the loss is one of the residual.
+    A method that relies on either property checks for it, except for losses of the residual.
 
     A loss of the residual keeps its form if targets are shifted and scaled. A parameter with units
     (a threshold, a width) is then in units of the scaled target.
@@ -96,12 +96,12 @@ class Loss:
         raise NotImplementedError(f"{type(self).__name__} must define value.")
 
     def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Loss of each score less the least loss for its target, which is zero by default."""
+        """Loss of each score less the least loss for its target; by default, that least is zero."""
         return self.value(score, target)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Differentiate the loss by each score; by default, the expected target less the target."""
+        """Differentiate the loss at each score; by default, the expected target less the target."""
         slope: FloatArray = np.subtract(self.mean(score), target)
         return slope
 
@@ -116,11 +116,11 @@ class Loss:
         return self.canonical or self.variance_power is not None
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
-        """Return the expected second derivative at each score, if that is the true score."""
+        """Return the expected second derivative at each score, if targets follow this score."""
         raise NotImplementedError(f"{type(self).__name__} must define expected_curvature.")
 
     def narrowed(self, part: float) -> Self:
-        """Return the loss with ``part`` of its smoothing window; itself if it has none."""
+        """Return the loss with ``part`` times its smoothing window; itself if it has none."""
         return self
 
     def slope_bound(self) -> float:
@@ -195,7 +195,7 @@ class PowerVariance(Loss):
         return deviance
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
-        """Power ``2 - p`` of the expected target."""
+        """Return the expected target to the power ``2 - p``."""
         curvature: FloatArray = np.exp((2.0 - self.variance_power) * bounded_exponent(score))
         return curvature
 
@@ -246,7 +246,7 @@ class RecordLoss:
         return np.isfinite(np.asarray(target, dtype=np.float64))
 
     def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the score itself, since the prediction is unknown."""
+        """Return the score itself: how to predict from it is not known here."""
         return np.asarray(score, dtype=np.float64)
 
 
@@ -256,5 +256,5 @@ def bounded_exponent(score: ArrayLike) -> FloatArray:
 
 
 def check_width(name: str, value: object) -> float:
-    """Return a parameter in units of the target as a float; its square must be a safe float."""
+    """Return a width in units of the target as a float; refuse one whose square may overflow."""
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)
