@@ -348,7 +348,7 @@ class Trimmed(MeanMethod):
         low, high, spread = (float(plan.settings[name]) for name in ("low", "high", "spread"))
         share = float(plan.settings.get("smoothness share", FIRST_SHARE))
         query = self.query(units, low, high, spread, share)
-        mean = gate.ask(query, np.zeros(gate.n_features), stage) / fraction
+        mean = gate.ask(query, np.zeros(gate.n_features), stage) / fraction  # voids are zeros
         noise_std = math.nan
         if distribution is not None:
             public = query.calibrate_event(gate.n_records, gate.n_features, stage.asked)

@@ -7,7 +7,8 @@ is the row shortened, so slopes that average zero at the truth still do so (Mall
 
 A view holds public or released numbers only, so reading a record through it depends on that record
 alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
-and another loop; NumPy computes vectors with one number per record.
+and another loop; NumPy computes vectors with one number per record. Loops are compiled at first
+use: ``map_rows()`` returns the loop, and ``map_rows()(...)`` runs it.
 
 Reference
 ---------

@@ -109,6 +109,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     raised = np.maximum(values, floor)
     effective_dim = float(np.clip((values / raised).sum(), 1.0, values.size))
     matrix = vectors / np.sqrt(raised)
+    # Whitening scales the noise by the root of ``raised`` on either side.
     radius_squared = rotated * level**2 * np.mean(1.0 / raised) / raised
     sure = np.where(above, values, mean - 2.0 * noise_std)
     return Whitening(matrix, effective_dim, radius_squared, sure / raised, np.diag(moments))
