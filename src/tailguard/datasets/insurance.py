@@ -14,8 +14,9 @@ from tailguard.datasets.dataset import Dataset, check_sizes
 class _Column:
     """A column in its raw unit: centre, standard deviation and shape of its distribution.
 
-    ``weight`` is the effect of one standard deviation of the column on the yearly cost, in
-    thousands of the currency.
+    ``shape`` is "normal", "student", "gamma", "lognormal" or "wealth"; columns of shape "wealth"
+    are lognormal and correlated with one another. ``weight`` is the effect of one standard
+    deviation of the column on the yearly cost, in thousands of the currency.
     """
 
     name: str
@@ -43,13 +44,13 @@ ERROR_STD = 0.6
 # Standard deviations of the logarithms of skewed columns and errors: excess kurtosis 31 and 10.
 LOG_STD = 0.8
 LOG_STD_ERRORS = 0.6
-STUDENT_TAIL = 3.0
-STUDENT_STD = math.sqrt(STUDENT_TAIL / (STUDENT_TAIL - 2.0))
+STUDENT_FREEDOM = 3.0  # degrees of freedom
+STUDENT_STD = math.sqrt(STUDENT_FREEDOM / (STUDENT_FREEDOM - 2.0))
 
 
 @named_arguments
 def insurance_claims(n_rows: int = 10_000, seed: int = 0) -> Dataset:
-    """Simulate the yearly net claim cost of motor policies: the data of the demonstration.
+    """Simulate the yearly net claim cost of motor policies, as ``tailguard demo`` does.
 
     There are eight columns in raw units from 1e-6 (claims per kilometre) to 1e6 (sums insured). Two
     are correlated through the owner's wealth, some have no fourth moment, and some are at least 50
@@ -101,7 +102,7 @@ def _draw_standardised(rng: np.random.Generator, shape: str, wealth: FloatArray)
     if shape == "normal":
         return rng.standard_normal(n_rows)
     if shape == "student":
-        return rng.standard_t(STUDENT_TAIL, n_rows) / STUDENT_STD
+        return rng.standard_t(STUDENT_FREEDOM, n_rows) / STUDENT_STD
     if shape == "gamma":
         return (rng.standard_gamma(4.0, n_rows) - 4.0) / 2.0
     own = rng.standard_normal(n_rows)
