@@ -113,7 +113,7 @@ def test_actual_totals_stand_beside_expected_ones(by):
         (lambda: tg.crosstab(table(), [], schema=SCHEMA, **PROMISE), "by must name columns"),
         (
             lambda: tg.actual_expected(table(), "first", "first", schema=SCHEMA, **PROMISE),
-            "expected must be another column",
+            "expected must be a different column",
         ),
         (
             lambda: tg.actual_expected(table(), "first", "ill", schema=SCHEMA, **PROMISE),

@@ -40,8 +40,8 @@ class CrosstabResult(SummaryResult):
     >>> import tailguard as tg
     >>> table = pd.DataFrame({"region": ["north", "south"] * 500, "ill": ["no", "yes"] * 500})
     >>> schema = {"categorical": {"region": ["north", "south"], "ill": ["no", "yes"]}}
-    >>> found = tg.crosstab(table, ["region", "ill"], schema=schema, epsilon=1.0, delta=1e-6)
-    >>> found.counts.shape
+    >>> result = tg.crosstab(table, ["region", "ill"], schema=schema, epsilon=1.0, delta=1e-6)
+    >>> result.counts.shape
     (4, 4)
     """
 
@@ -52,7 +52,7 @@ class CrosstabResult(SummaryResult):
     noise_std: float
 
     def tables(self) -> list[ResultTable]:
-        """Return one table: a row per combination."""
+        """Return one table with a row for each combination of levels."""
         combined = zip(product(*self.levels), self.counts.ravel(), strict=True)
         rows: list[tuple[Cell, ...]] = [
             (*levels, float(count), self.noise_std) for levels, count in combined
@@ -106,7 +106,7 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
         title="private table of levels",
         names=names,
         levels=tuple(table.levels[name] for name in names),
-        counts=solution.counts[0] * table.unit,
+        counts=solution.counts[0] * table.unit,  # the largest weight counts as one
         noise_std=solution.noise_std * table.unit,
     )
 
@@ -132,10 +132,10 @@ class ActualExpectedResult(SummaryResult):
     >>> import tailguard as tg
     >>> expected = np.random.default_rng(0).uniform(1.0, 3.0, 20_000)
     >>> table = pd.DataFrame({"cost": 1.1 * expected, "predicted": expected})
-    >>> found = tg.actual_expected(
+    >>> result = tg.actual_expected(
     ...     table, "cost", "predicted", epsilon=1.0, delta=1e-6, random_state=0
     ... )
-    >>> bool(found.low[0] < 1.1 < found.high[0])
+    >>> bool(result.low[0] < 1.1 < result.high[0])
     True
     """
 
@@ -183,12 +183,12 @@ def actual_expected(
     Guarantee
     ---------
     The result is private at the certificate's guarantee for replace-one neighbours with public
-    ``n``, for every input, beside what the model itself cost.
+    ``n``, for every input. The cost of the model itself comes on top.
 
     Edge cases
     ----------
-    Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. Missing
-    cells count in no mean; the ratio is that of the means. Groups that noise hides have NaN.
+    Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. The ratio is
+    that of the means, which leave missing cells out. A group that noise hides has NaN.
 
     Reference
     ---------
@@ -200,12 +200,14 @@ def actual_expected(
     >>> import pandas as pd
     >>> import tailguard as tg
     >>> table = pd.DataFrame({"cost": np.arange(5_000.0), "predicted": np.full(5_000, 2_500.0)})
-    >>> found = tg.actual_expected(table, "cost", "predicted", epsilon=1.0, delta=1e-6)
-    >>> found.groups
+    >>> result = tg.actual_expected(table, "cost", "predicted", epsilon=1.0, delta=1e-6)
+    >>> result.groups
     ('',)
     """
     if actual == expected:
-        raise InputError(f"expected must be another column than actual; got {expected!r} twice.")
+        raise InputError(
+            f"expected must be a different column from actual; got {expected!r} twice."
+        )
 
     def make(table: SummaryTable) -> Statistics:
         for name, column in (("actual", actual), ("expected", expected)):
@@ -222,7 +224,7 @@ def actual_expected(
     sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
         ratio = np.where(hidden, math.nan, moments.mean[:, 0] / moments.mean[:, 1])
-        relative = np.hypot(
+        ratio_std = np.hypot(
             moments.error_std[:, 0] / moments.mean[:, 1],
             ratio * moments.noise_std[:, 1] / moments.mean[:, 1],
         )
@@ -233,6 +235,6 @@ def actual_expected(
         actual=sums[:, 0],
         expected=sums[:, 1],
         ratio=ratio,
-        low=ratio - Z * relative,
-        high=ratio + Z * relative,
+        low=ratio - Z * ratio_std,
+        high=ratio + Z * ratio_std,
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 100  # characters in a printed line
+GAP = 2  # spaces between columns
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -39,23 +40,23 @@ class ResultTable(NamedTuple):
 
 
 def by_groups(title: str, header: Sequence[str], rows: Iterable[tuple[Cell, ...]]) -> ResultTable:
-    """Return a table of rows that begin with their groups; without groups it has no such column.
+    """Return a table of rows whose first cell is a group; the column is dropped if all are empty.
 
     Examples
     --------
     >>> by_groups("", ("column", "mean"), [("", "age", 41.25)])
     ResultTable(title='', header=('column', 'mean'), rows=[('age', 41.25)])
     """
-    found = list(rows)
-    if any(group for group, *_ in found):
-        return ResultTable(title, ("group", *header), found)
-    return ResultTable(title, tuple(header), [row[1:] for row in found])
+    grouped = list(rows)
+    if any(group for group, *_ in grouped):
+        return ResultTable(title, ("group", *header), grouped)
+    return ResultTable(title, tuple(header), [row[1:] for row in grouped])
 
 
 def reported_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[Cell | None]]
 ) -> ReportTable:
-    """Return a table for a report, from its parts or from their JSON form.
+    """Return a table for a report; title, header and rows may also be read back from JSON.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class SummaryResult(Reported):
         return self.solved.notes
 
     def explain(self, width: int = WIDTH) -> str:
-        """Describe what the budget was spent on, by statistic; longer lines are folded."""
+        """Describe what the budget was spent on, by statistic; lines are folded at ``width``."""
         lines = [*self.solved.plan.explain().split("\n"), *(f"  {note}" for note in self.notes)]
         return "\n".join(fill(line, width, subsequent_indent=6 * " ") for line in lines)
 
@@ -141,7 +142,7 @@ class SummaryResult(Reported):
         ]
 
     def to_text(self, width: int = WIDTH) -> str:
-        """Return it as text; wider tables are folded, so that nothing is cut."""
+        """Return the result as text; tables wider than ``width`` are folded, and nothing is cut."""
         lines = [fill(line, width) for line in self._heading()]
         for table in self.tables():
             lines += ["", table.title] if table.title else []
@@ -169,7 +170,8 @@ def _html_row(tag: str, cells: Iterable[str]) -> str:
 def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     """Return the lines of a table, the first column to the left and the others to the right.
 
-    A wider table is folded: each part repeats the names of its rows, which are its first columns.
+    A table wider than ``width`` is folded: each part repeats the first column, and the columns of
+    text beside it.
 
     Examples
     --------
@@ -182,27 +184,28 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     age         40
     """
     shown = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
-    widths = [max(map(len, column)) + 2 for column in zip(*shown, strict=True)]
-    texts = [
+    widths = [max(map(len, column)) + GAP for column in zip(*shown, strict=True)]
+    is_text = [
         all(isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)
     ]
-    names = [0, *takewhile(lambda place: texts[place], range(1, len(texts)))]
+    repeated = [0, *takewhile(lambda column: is_text[column], range(1, len(is_text)))]
     parts: list[list[int]] = [[]]
-    for place in range(len(names), len(widths)):
-        # Both ends of an interval stay together: headers of upper ends end in these words.
-        ends = "".join(table.header[place + 1 : place + 2]).endswith(("to", " high"))
-        fits = sum(widths[p] for p in (*names, *parts[-1], *range(place, place + 1 + ends)))
-        if parts[-1] and fits > width + 2:
+    for column in range(len(repeated), len(widths)):
+        # Both ends of an interval stay together: the header of its upper end is "to" or "... high".
+        is_lower = "".join(table.header[column + 1 : column + 2]).endswith(("to", " high"))
+        added = range(column, column + 1 + is_lower)
+        needed = sum(widths[other] for other in (*repeated, *parts[-1], *added))
+        if parts[-1] and needed > width + GAP:
             parts.append([])
-        parts[-1].append(place)
+        parts[-1].append(column)
     lines = []
     for part in parts:
-        lines += ["", *(_line(row, widths, [*names, *part]) for row in shown)]
+        lines += ["", *(_line(row, widths, [*repeated, *part]) for row in shown)]
     return lines[1:]
 
 
-def _line(row: Sequence[str], widths: Sequence[int], places: Sequence[int]) -> str:
-    """Return some cells of a row side by side."""
-    first, *others = places
-    cells = [row[first].ljust(widths[first] - 2), *(row[p].rjust(widths[p]) for p in others)]
+def _line(row: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> str:
+    """Return the cells of a row in these columns, side by side."""
+    first, *others = columns
+    cells = [row[first].ljust(widths[first] - GAP), *(row[j].rjust(widths[j]) for j in others)]
     return "".join(cells).rstrip()
