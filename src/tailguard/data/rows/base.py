@@ -27,8 +27,9 @@ CHUNK_ROWS = 1024
 ROUNDOFF = 2.0**-53
 """Unit roundoff of float64."""
 
-# Far above any calibrated lattice, and far below the limits of exact integers in int64 and float64.
-LARGEST_UNITS = 2.0**51
+# Lattice steps: far above the largest sum of a calibrated query, and far below the limits of exact
+# integers in int64 and float64.
+LARGEST_STEPS = 2.0**51
 
 
 def summation_slack(bound: float) -> float:
@@ -40,7 +41,7 @@ def summation_slack(bound: float) -> float:
 
 
 def shrink(size: int) -> float:
-    """Return the factor that keeps a clipped vector of ``size`` within its limit after rounding.
+    """Return the factor that keeps a clipped vector of ``size`` numbers within its norm limit.
 
     The computed norm of a vector errs by at most ``size / 2 + 2`` roundoffs, and each product by
     one. Four times ``size + 2`` roundoffs exceed both errors together.
@@ -78,9 +79,9 @@ class RecordBlock:
         Number of the first record in the whole dataset; None for records without an order.
     share, person
         If persons are protected: the share of each row in its person, and the number of the person,
-        counted from 0 in the block, or among all persons for groups. The shares of a person add up
-        to at most one. All rows of a person are adjacent, in one block. None if each row is a
-        record.
+        counted from 0 in the block, or among all persons if a kernel reads groups of records. The
+        shares of a person add up to at most one. All rows of a person are adjacent, in one block.
+        None if each row is a record.
     """
 
     features: Features
@@ -93,7 +94,7 @@ class RecordBlock:
 
     @property
     def n_rows(self) -> int:
-        """Number of records in the block."""
+        """Number of rows in the block: of records, or of rows of persons."""
         return len(self.features)
 
     @property
@@ -103,7 +104,7 @@ class RecordBlock:
 
     @property
     def place(self) -> int:
-        """Number of the first record, for kernels that sum over groups of records."""
+        """Number of the first record, as ``first``; an error if records have no order."""
         if self.first is None:
             raise InputError("records without an order have no places.")
         return self.first
@@ -119,7 +120,7 @@ class RecordBlock:
         return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
 
     def check_features(self, n_features: int) -> None:
-        """Refuse features whose number differs from the number of centres."""
+        """Refuse a ``center`` whose length ``n_features`` is not the number of features."""
         if self.features.shape[1] != n_features:
             raise InputError(
                 f"center must have one entry per feature; got {n_features} for "
@@ -151,8 +152,11 @@ def chunks_of(block: RecordBlock) -> list[RecordBlock]:
 
 
 Together: TypeAlias = Literal["none", "some", "groups", "all"]
-"""Which records are read together: none, if contributions are independent; some, in pairs or chunks
-by their places; those of a group, which is a run of places; or all."""
+"""Which records are read together, by their places in the order of records.
+
+``"none"``: each contributes on its own. ``"some"``: pairs or chunks. ``"groups"``: those of one
+group, whose places are consecutive. ``"all"``: all of them.
+"""
 
 
 class Kernel(Protocol):
@@ -184,22 +188,22 @@ class Kernel(Protocol):
 def round_to_lattice(chunk_sum: FloatArray, grid: float) -> IntArray:
     """Round the float sum of one chunk to whole steps of ``grid``."""
     units = np.rint(chunk_sum / grid)
-    return np.minimum(np.maximum(units, -LARGEST_UNITS), LARGEST_UNITS).astype(np.int64)
+    return np.minimum(np.maximum(units, -LARGEST_STEPS), LARGEST_STEPS).astype(np.int64)
 
 
-def counted(places: IntArray, n_places: int, grid: float, weight: FloatArray | None) -> IntArray:
-    """Count places, weighted, in whole steps of ``grid``, which is one over an integer.
+def counted(bins: IntArray, n_bins: int, grid: float, weight: FloatArray | None) -> IntArray:
+    """Count bins, weighted, in whole steps of ``grid``, which is one over an integer.
 
     Weights are rounded down to whole steps. So a record's counts stay in the simplex, and replacing
-    it moves counts by no more than without weights. Row ``i`` of ``places`` belongs to record
-    ``i``; the place ``n_places`` is dropped.
+    it moves counts by no more than without weights. Row ``i`` of ``bins`` belongs to record ``i``;
+    the bin ``n_bins`` is dropped.
     """
     if weight is None:
-        return np.bincount(places.ravel(), minlength=n_places + 1)[:n_places] * round(1.0 / grid)
-    each = whole_steps(weight, len(places), grid).reshape(-1, *(1,) * (places.ndim - 1))
-    each = np.broadcast_to(each, places.shape).ravel()
-    # Exact in floats: by the lattice's limit on chunks, the integers add up to at most 2**44.
-    return np.bincount(places.ravel(), each, n_places + 1)[:n_places].astype(np.int64)
+        return np.bincount(bins.ravel(), minlength=n_bins + 1)[:n_bins] * round(1.0 / grid)
+    each = whole_steps(weight, len(bins), grid).reshape(-1, *(1,) * (bins.ndim - 1))
+    each = np.broadcast_to(each, bins.shape).ravel()
+    # Exact in floats: ``noise/lattice.py`` limits the sum of a chunk to 2**44 steps.
+    return np.bincount(bins.ravel(), each, n_bins + 1)[:n_bins].astype(np.int64)
 
 
 def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray:
@@ -210,13 +214,13 @@ def whole_steps(weight: FloatArray | None, n_rows: int, grid: float) -> IntArray
     return np.floor(weight * one).astype(np.int64)
 
 
-def rounded_alone(shares: FloatArray, grid: float) -> IntArray:
+def rounded_alone(parts: FloatArray, grid: float) -> IntArray:
     """Round each record's contribution to whole steps of ``grid``, then add exactly, in any order.
 
     Each row is a record, and there are at most as many as in one chunk. So the sum of the integers
     stays below ``2**53``, and no addition is rounded.
     """
-    total: IntArray = np.rint(shares / grid).sum(axis=0).astype(np.int64)
+    total: IntArray = np.rint(parts / grid).sum(axis=0).astype(np.int64)
     return total
 
 
@@ -250,12 +254,12 @@ class Rows(Protocol):
         ...
 
     def in_order(self, order: Order) -> "Rows":
-        """Return all records in this order; reading gathers them."""
+        """Return all records in this order; they are gathered when they are read."""
         ...
 
 
 class WatchedRows:
-    """The same rows, with a flag for whether reading has begun.
+    """The same rows, with a flag ``read`` that says whether reading has begun.
 
     An error before reading depends on public and released numbers only. A later error may depend on
     a record, and must not be shown.
