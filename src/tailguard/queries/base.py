@@ -93,11 +93,11 @@ class Query(ABC):
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``, or refuse."""
-        raise InputError(f"{type(self).__name__} has no cost in mu: ask with event.")
+        raise InputError(f"{type(self).__name__} has no cost in mu: request it with event.")
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
-        raise InputError(f"{type(self).__name__} has no pure cost: ask with event.")
+        raise InputError(f"{type(self).__name__} has no pure cost: request it with event.")
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
         """Choose noise that depends on the records, for a release at cost ``event``, or refuse."""
@@ -107,7 +107,10 @@ class Query(ABC):
         )
 
     def with_roundings(self, calibration: Any, roundings: int, share: float) -> Calibration:
-        """Return the calibration for records rounded to the lattice ``roundings`` times."""
+        """Return the calibration for records rounded to the lattice ``roundings`` times.
+
+        ``share`` is what the release may cost: a mu or an epsilon, as for ``calibration``.
+        """
         return with_roundings(calibration, roundings, share)
 
     @abstractmethod
@@ -138,7 +141,7 @@ class GaussianQuery(Query):
         return gaussian_calibration(self.sensitivity(n_rows, n_features), mu)
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State how far the vector moves in l1 norm; refuse if the query has no pure form."""
+        """State how far the vector moves in l1 norm; refuse if it has no epsilon-DP form."""
         raise InputError(
             f"epsilon needs a query with a pure form, such as the coordinate-wise means; "
             f"{type(self).__name__} has none: ask with mu."
@@ -168,15 +171,15 @@ class SmoothQuery(Query):
 
     Guarantee
     ---------
-    For replace-one neighbours the values differ by at most either scale, and the logarithms of the
-    scales by at most ``calibration.smoothness``, as computed, float errors included. Only the
-    mechanism sees the scale.
+    For replace-one neighbours the values differ by at most the smaller of the two scales, and the
+    logarithms of the scales by at most ``calibration.smoothness``, as computed, float errors
+    included. Only the mechanism sees the scale.
 
     Edge cases
     ----------
     All records are read at once; sizes beyond ``queries.gather.MOST_NUMBERS`` are refused when the
-    noise is chosen, before anything is spent. The cost is concentrated or (epsilon, delta),
-    never Gaussian or pure, and is requested as an event.
+    noise is chosen, before anything is spent. The cost is zCDP or (epsilon, delta), never Gaussian
+    or pure, and is requested as an event.
 
     Reference
     ---------
@@ -222,8 +225,8 @@ def sum_sensitivity(
     """State the sensitivity of a chunk-wise sum of vectors of norm at most ``norm_limit``.
 
     One record moves the exact sum by ``move``, by default ``2 * norm_limit``. Neighbours differ in
-    one record, hence in one chunk: the float error of that chunk alone is charged on top. That of
-    one vector is far below it.
+    one record, hence in one chunk: the float error of that chunk alone is charged on top. The float
+    error of a single vector is far below it.
     """
     ideal = 2.0 * norm_limit if move is None else move
     return Sensitivity(
@@ -241,7 +244,8 @@ def count_sensitivity(
 ) -> Sensitivity:
     """State the sensitivity of exact counts, which one record moves by ``move``.
 
-    Counts are whole numbers, so no rounding is charged.
+    One record is counted at most ``per_record`` times. Counts are whole numbers, so no rounding
+    is charged.
     """
     return Sensitivity(
         norm=norm,
@@ -265,7 +269,8 @@ def release_record(
 ) -> Release:
     """Build the record of a release: of all records, of one block or every block, or of a sample.
 
-    ``sample`` is the number of records drawn, and the number from which they were drawn.
+    ``index`` is that of the block. ``sample`` is the number of records drawn, and the number from
+    which they were drawn.
     """
     drawn = {} if sample is None else {"sample_rows": sample[0], "of_rows": sample[1]}
     return Release(

@@ -1,4 +1,4 @@
-"""Deviances of scores and of a constant: histograms of their sizes, means and squares.
+"""Deviances of scores and of a constant: histograms of their sizes, and sums of their moments.
 
 A record is a score and a target. Its deviance is the loss of the score minus that of the best score
 for the target, so it is at least zero. A constant is the same score for all records.
@@ -14,9 +14,9 @@ by at most ``sqrt(5)`` in l2 norm and 5 in l1 norm, from ``a = b = 0`` to ``a = 
 
 *Persons.* In counts, a row adds its share of its person times its weight. In moments, a person is
 one record: her deviances are the means over her usable rows, and her weight is the sum of their
-weights. So the squares measure how persons vary, whether or not the rows of one are alike. In both
-cases a person, like any weighted record, adds a point of the convex hull of what single records
-add, which is no wider.
+weights. So the squares measure how persons vary, even if the rows of a person are alike. In both
+cases a person, like any weighted record, adds a point of the convex hull of the contributions of
+single records, and the hull is no wider than these.
 
 Reference
 ---------
@@ -100,7 +100,7 @@ class DevianceSizes(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a record that moves from the first bins to the last ones."""
+        """Return an example whose replaced record moves from the first bins to the last ones."""
         query = cls(Squared(), Bins("octaves", -4.0, 1.0, 8))
         ends = {"old": (0.0, 0.0, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
         return {"label": "both", "query": query, "state": 0.0, **ends}
@@ -123,9 +123,9 @@ class DevianceSizes(GaussianQuery):
         total = np.zeros(size, dtype=np.int64)
         for of_score, of_constant, void, weight in _deviances(self.loss, state, block):
             for first, deviance in ((0, of_score), (self.bins.count, of_constant)):
-                # Void records are counted in a place that is dropped.
-                places = np.where(void, size, first + self.bins.index(deviance))
-                total += counted(places, size, grid, weight)
+                # Void records are counted in a bin that is dropped.
+                bins = np.where(void, size, first + self.bins.index(deviance))
+                total += counted(bins, size, grid, weight)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
@@ -173,7 +173,7 @@ class DevianceMoments(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a record that moves from no deviance to more than the limit."""
+        """Return an example whose record moves from no deviance to more than the limit."""
         ends = {"old": (0.5, 0.5, 0.0, 0.0), "new": (-1e300, 1e300, 0.0, 0.0)}
         return {"label": "both", "query": cls(Squared()), "state": (0.5, 2.0), **ends}
 
@@ -205,7 +205,8 @@ class DevianceMoments(GaussianQuery):
     ) -> Iterator[FloatArray]:
         """Yield cut deviances of records and their weights, by chunks; void records weigh zero.
 
-        A person's rows are added up in her own order, so that no bit depends on others.
+        A person's rows are added up in her own order, so no bit of her means depends on other
+        persons.
         """
         rows = []
         for of_score, of_constant, void, weight in _deviances(self.loss, constant, block):

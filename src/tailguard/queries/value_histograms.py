@@ -1,17 +1,20 @@
-"""Histograms of values between released edges, cell by cell, and how many cells can be read.
+"""Histograms of the cells of columns between released edges, and counts of readable cells.
 
 The edges are the state: one rising vector per column, or per group and column. So one query serves
-the first look at a column, each finer look where a quantile may lie, and a histogram between public
-edges. A cell without a number does not affect the other cells of its record.
+for the first, coarse histogram of a column, for each finer one where a quantile may lie, and for a
+histogram between public edges. A cell without a number does not affect the other cells of its
+record.
 
 *Sensitivity.* Without groups a record adds ``(e_j, 1)`` in each of ``k`` columns, the bin of its
 cell and one readable cell, or zero where the cell cannot be read. Two such vectors differ by
-``sqrt(2)`` at most: from bin to bin the last entry stays, and from a bin to nothing both entries
-go. So the count of readable cells costs nothing, and all columns together move by at most
-``sqrt(2 k)`` in l2 norm and ``2 k`` in l1 norm. With groups a replaced record may leave one and
-enter another: without the count it takes one from a bin and adds one to another, ``sqrt(2)`` a
-column again; with the count the move would be 2, so groups have no such count. ``h`` looks of
-equal cost have together the sensitivity ``sqrt(2 h k)`` of a tree of ``h`` levels.
+``sqrt(2)`` at most: if both cells can be read, the last entry is the same; if one cannot, only one
+bin and the last entry differ. So the count of readable cells costs nothing, and all columns
+together move by at most ``sqrt(2 k)`` in l2 norm and ``2 k`` in l1 norm.
+
+With groups a replaced record may move to another group. Without the count of readable cells it
+takes one from a bin and adds one to another, again ``sqrt(2)`` per column. With the count it would
+move by 2, so groups have no such count. ``h`` histograms of equal cost have together the
+sensitivity of a tree of ``h`` levels, ``sqrt(2 h k)``.
 
 *Weights and persons.* All that a row adds is multiplied by one whole number of steps: its weight in
 [0, 1] times its share of its person, rounded down. So a record adds a point of the convex hull of
@@ -43,16 +46,17 @@ CELLS_AT_ONCE = 128
 """Cells of a column that a loop reads at once: those of 20 columns fit in the nearest cache."""
 MOST_COMPARED = 64
 """Up to this many edges, each cell is compared to all; beyond, bisection is faster (measured)."""
-EXPONENT = 52  # bits of a number below its sign and exponent
+MANTISSA_BITS = 52  # of a float64; 12 bits above them hold its sign and exponent
 
 
 @dataclass(frozen=True)
 class ValueHistograms(GaussianQuery):
     """Per group and column, how many cells lie in each bin.
 
-    The state is a matrix of edges: rows are the columns of the first group, then those of the next;
-    each row rises. A cell at an edge belongs to the bin below it. The answer has one row per row of
-    edges: the counts of ``n_edges + 1`` bins, and without groups the count of readable cells.
+    The state is a matrix of edges, with a row for each column of the first group, then for each of
+    the next group, and so on; each row rises. A cell at an edge belongs to the bin below it. The
+    answer has one row per row of edges: the counts of ``n_edges + 1`` bins, and without groups the
+    count of readable cells.
 
     Attributes
     ----------
@@ -97,7 +101,7 @@ class ValueHistograms(GaussianQuery):
 
     @property
     def n_rows_of_edges(self) -> int:
-        """How many rows of edges the state has."""
+        """How many rows of edges the state has: one per group and column."""
         return n_codes(self.by) * len(self.columns)
 
     @property
@@ -130,21 +134,24 @@ class ValueHistograms(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number.
 
-        Every cell takes the same steps, and unreadable cells are counted in a place that is
+        Every cell takes the same steps, and unreadable cells are counted in a bin that is
         dropped: so the time does not reveal how many there are.
         """
         columns, features = np.array(self.columns, dtype=np.int64), block.features
         tile = np.empty((len(columns), CELLS_AT_ONCE))
         if self.by or self.n_edges > MOST_COMPARED or block.weight is not None:
-            starts, most = _starts(state)
-            padded = np.full((len(state), self.n_edges + most), np.inf)
+            starts, n_searched = _starts(state)
+            padded = np.full((len(state), self.n_edges + n_searched), np.inf)
             padded[:, : self.n_edges] = state
             search = _search(features.dtype)
             counts = np.zeros((len(state), self.n_edges + 2), dtype=np.int64)
             for chunk in chunks_of(block):
                 group = codes_of(chunk.features, self.by) * len(columns)
                 steps = whole_steps(chunk.weight, chunk.n_rows, grid)
-                search(chunk.features, columns, group, steps, padded, starts, most, tile, counts)
+                search(
+                    *(chunk.features, columns, group, steps, padded, starts, n_searched),
+                    *(tile, counts),
+                )
             bins = counts[:, :-1]
         else:
             above = np.zeros((len(state), self.n_edges + 1), dtype=np.int64)
@@ -188,14 +195,16 @@ def _count_above(
 
 
 def _starts(edges: FloatArray) -> tuple[IntArray, int]:
-    """Return, by sign and exponent of cells, how many edges lie below all; and how many to search.
+    """Return where the search for a cell starts, and how many edges it covers.
 
-    A search looks up the octave of a cell and compares the edges within only (Chen and Asau 1974):
-    one less than a power of two, enough for every octave. If rows of edges differ, the table is
-    trivial and all edges are searched.
+    The first is a table (Chen and Asau 1974). An octave is the set of numbers with the same sign
+    and exponent; for each, the table has the number of edges below it. A search then covers only
+    the edges within the octave. Their number is the same for all cells: the most that an octave
+    has, rounded up to one less than a power of two. If rows of edges differ, all starts are zero
+    and all edges are searched.
     """
-    numbers = np.arange(2**12, dtype=np.uint64) << np.uint64(EXPONENT)
-    ends = np.array([numbers, numbers + np.uint64(2**EXPONENT - 1)]).view(np.float64)
+    octaves = np.arange(2**12, dtype=np.uint64) << np.uint64(MANTISSA_BITS)
+    ends = np.array([octaves, octaves + np.uint64(2**MANTISSA_BITS - 1)]).view(np.float64)
     ends = np.where(np.isnan(ends), -np.inf, np.sort(ends, axis=0))
     least, most = np.searchsorted(edges[0], ends)
     if (edges != edges[0]).any():
@@ -214,17 +223,17 @@ def _search(
     steps: IntArray,
     edges: FloatArray,
     starts: IntArray,
-    most: int,
+    n_searched: int,
     tile: FloatArray,
     counts: IntArray,
 ) -> None:
     """Find by bisection how many edges of its row lie below each cell; add its steps to that bin.
 
-    The search begins at the start of the cell's octave and covers the next ``most`` edges, one less
-    than a power of two; rows of edges end in infinities. Edges are read in one loop and compared in
-    another: a single loop would be compiled to jumps, whose time reveals cells.
+    The search begins at the start of the cell's octave and covers the next ``n_searched`` edges,
+    one less than a power of two; rows of edges end in infinities. Edges are read in one loop and
+    compared in another: a single loop would be compiled to jumps, whose time reveals cells.
     """
-    cells, met = np.zeros(tile.shape[1], np.int64), np.zeros(tile.shape[1])
+    below, compared = np.zeros(tile.shape[1], np.int64), np.zeros(tile.shape[1])
     for first in range(0, len(features), tile.shape[1]):
         last = min(first + tile.shape[1], len(features))
         for j in range(columns.size):
@@ -233,16 +242,16 @@ def _search(
         for j in range(columns.size):
             octaves = tile[j].view(np.uint64)
             for i in range(last - first):
-                cells[i] = starts[octaves[i] >> np.uint64(EXPONENT)]
-            step = (most + 1) // 2
+                below[i] = starts[octaves[i] >> np.uint64(MANTISSA_BITS)]
+            step = (n_searched + 1) // 2
             while step > 0:
                 for i in range(last - first):
-                    met[i] = edges[group[first + i] + j, cells[i] + step - 1]
-                for i in range(met.size):
-                    cells[i] += step * (met[i] < tile[j, i])
+                    compared[i] = edges[group[first + i] + j, below[i] + step - 1]
+                for i in range(compared.size):
+                    below[i] += step * (compared[i] < tile[j, i])
                 step //= 2
-            for i in range(met.size):  # cells that are not finite get the last place
-                met[i] = tile[j, i] - tile[j, i]
-                cells[i] += (counts.shape[1] - 1 - cells[i]) * (met[i] != met[i])
+            for i in range(compared.size):  # cells that are not finite get the last bin
+                compared[i] = tile[j, i] - tile[j, i]  # 0, or NaN if not finite
+                below[i] += (counts.shape[1] - 1 - below[i]) * (compared[i] != compared[i])
             for i in range(last - first):
-                counts[group[first + i] + j, cells[i]] += steps[first + i]
+                counts[group[first + i] + j, below[i]] += steps[first + i]
