@@ -285,7 +285,7 @@ def test_what_cannot_be_settled_stays_charged_and_the_answer_is_kept(ledger, mon
     def full(*_):
         raise BudgetError("the disk is full")
 
-    monkeypatch.setattr(tg.Ledger, "_settled", full)
+    monkeypatch.setattr(tg.Ledger, "_write_settlement", full)
     with pytest.warns(tg.BudgetWarning, match="entry 2 of 'claims' .* stays unsettled: the disk"):
         result = tg.mean(X, ledger=ledger, **FIT)
     assert np.isfinite(result.value).all()

@@ -70,25 +70,25 @@ class Ledger:
 
     Guarantee
     ---------
-    A run is charged, and its charge is on the disk, before its first query reads a record. All runs
-    that were charged keep the cap together, however later ones were chosen in the light of earlier
-    answers, for replace-one neighbours and up to the distance of sampled from ideal noise, which
-    ``total()`` adds. A charge stays, however the run ends, with one exception: a run that stops
-    early by a choice made on released numbers counts with what it released, where
-    ``ledger/charges.py`` allows that.
+    A run is charged, and its charge is on the disk, before its first query reads a record. Together
+    all charged runs stay within the cap, even if later runs are chosen after looking at earlier
+    answers. This holds for replace-one neighbours and ideal noise; ``total()`` adds the distance of
+    sampled noise from it. A charge stays, however the run ends, with one exception: if a decision
+    on released numbers stops a run early, only its releases count, where ``ledger/charges.py``
+    allows that.
 
     Edge cases
     ----------
     Processes and threads share the file and wait for one another. A pickled ledger holds its path,
     and a clone is the ledger itself, so ``GridSearchCV`` and joblib charge the same budget. A file
     that cannot be written, is damaged, was edited, has a newer format or lies on a network file
-    system raises an error of one sentence, and nothing is released. Anyone who can write the file
+    system raises an error, and nothing is released. Anyone who can write the file
     can also replace it: see :meth:`verify`.
 
     Reference
     ---------
-    Rogers, Roth, Ullman and Vadhan 2016 (privacy filters); the heads of ``ledger/cap.py`` and
-    ``ledger/lines.py``.
+    Rogers, Roth, Ullman and Vadhan 2016 (privacy filters); the docstrings of
+    ``ledger/cap.py`` and ``ledger/lines.py``.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Ledger:
     >>> X = np.random.default_rng(0).standard_normal((2000, 2))
     >>> for _ in range(2):
     ...     model = tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X, X[:, 0])
-    >>> model.certificate_.ledger_entries[0].position  # the cap, and the first fit, settled
+    >>> model.certificate_.ledger_entries[0].position  # fit 2, after the cap, fit 1 and its end
     4
     >>> round(ledger.total().epsilon, 2)  # of both fits, at the cap's delta
     1.28
@@ -163,8 +163,8 @@ class Ledger:
         """Return the total cost of all charges, as the smallest bound of all accountants.
 
         It is computed at ``delta``, by default the cap's, and includes the distance of sampled from
-        ideal noise. A privacy filter checks the cap itself and allows later runs to depend on
-        earlier answers; its total is never smaller.
+        ideal noise. The cap is checked by a privacy filter, which allows later runs to depend on
+        earlier answers; by the filter the cost is never smaller than this total.
         """
         lines = self.lines()
         cap = cap_of(lines).guarantee
@@ -206,18 +206,18 @@ class Ledger:
         >>> entry == ledger.charge(Laplace(0.5), key="count of March")
         True
         """
-        return self._charged(event, check_text("key", key), coordinates, again=True, by=OTHERS)
+        return self._write_charge(event, check_text("key", key), coordinates, again=True, by=OTHERS)
 
     def opened(self, run: str) -> "LedgerRun":
-        """Return the books of one run, for a gate to write."""
+        """Return the books of the run with this identifier, for a gate to write."""
         return self._run(check_run(run), again=False)
 
     def resumed(self, run: str, *, start: int | None) -> "LedgerRun":
         """Return the books of a charged run that continues from a checkpoint.
 
-        ``start`` counts its resumptions; None if everything was released before. A checkpoint that
-        is not the latest of its run, or a copy of one, is refused: later numbers would be released
-        twice.
+        ``start`` is the number of this resumption, or None if the run had already released
+        everything. A checkpoint that is not the latest of its run, or a copy of one, is refused:
+        later numbers would be released twice.
         """
         key = self._key or run
         check_run(run)
@@ -229,8 +229,8 @@ class Ledger:
             charged = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
             if charged and charged[0].data()["released_by"] != run:
                 raise taken(self.name, charged[0])
-            starts = [line.data() for line in lines if line.kind == RESUMED]
-            later = any(each["run"] == key and each["start"] >= start for each in starts)
+            resumed = [line.data() for line in lines if line.kind == RESUMED]
+            later = any(line["run"] == key and line["start"] >= start for line in resumed)
             if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
                 raise BudgetError(
                     f"checkpoint must be the latest of its run; ledger {self.name!r} knows of a "
@@ -243,8 +243,8 @@ class Ledger:
         return self._run(run, again=True)
 
     def _run(self, run: str, *, again: bool) -> "LedgerRun":
-        charge = partial(self._charged, again=again, by=run)
-        return LedgerRun(charge, self._settled, self._key or run)
+        charge = partial(self._write_charge, again=again, by=run)
+        return LedgerRun(charge, self._write_settlement, self._key or run)
 
     def head(self) -> dict[str, Any]:
         """Return the number and the digest of the last line."""
@@ -317,7 +317,7 @@ class Ledger:
 
         self._store.append(self.name, decide)
 
-    def _charged(
+    def _write_charge(
         self, event: Event, key: str, coordinates: int, *, again: bool, by: str
     ) -> LedgerEntry:
         """Write a charge if it fits; with ``again``, return an equal earlier charge."""
@@ -326,7 +326,7 @@ class Ledger:
             raise InputError(f"coordinates must be at most {MOST_COORDINATES}; got {numbers}.")
         first = self._store.first(self.name)
         check_chain(self.name, first)
-        charge = cap_of(first).charge(own_copy(event))  # unlocked: a cover may take seconds
+        charge = cap_of(first).charge(own_copy(event))  # before the lock: pricing may take seconds
         content = {
             "event": charge.event.to_dict(),
             "cover": charge.cover,
@@ -338,7 +338,7 @@ class Ledger:
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             earlier = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            stands = standing(lines).get(key) == charge  # and nothing of it was given back
+            stands = standing(lines).get(key) == charge  # it counts in full
             if stands and again and earlier[0].content == canonical(content):
                 return earlier[0]
             if earlier:
@@ -350,10 +350,10 @@ class Ledger:
 
         return self._store.append(self.name, decide).entry()
 
-    def _settled(
+    def _write_settlement(
         self, entries: Sequence[LedgerEntry], releases: Sequence[Release], stopped_early: bool
     ) -> Line:
-        """Settle a run's charges by its releases."""
+        """Write that a run ended, and what its charges count from now on."""
         keys = [entry.key for entry in entries]
 
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
