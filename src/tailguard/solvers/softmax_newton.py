@@ -112,7 +112,7 @@ NONE_CAN_WIN = (
 )
 OVERFLOWED = "released numbers overflowed: the fit is the shares of the classes"
 SHARES_KEPT = (
-    "no coefficient was kept: by a comparison of losses no fit is surely better than the shares of "
+    "no coefficient was kept: a comparison of losses found no fit surely better than the shares of "
     "the classes"
 )
 

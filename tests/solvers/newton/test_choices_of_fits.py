@@ -17,7 +17,7 @@ from tailguard.solvers.newton.state import NewtonIterate
 
 FIT_CHOICE = "choice of fit"
 KEPT = tuple(
-    f"{what} was kept: by a comparison of losses {than} is better"
+    f"{what} was kept: a comparison of losses found {than} better"
     for what, than in (("half of each coefficient", "that"), ("no coefficient", "the constant"))
 )
 N_ROWS = 2_000

@@ -1,16 +1,16 @@
-"""Two choices by comparing losses: the bound to which features are cut, and how much to keep.
+"""Two choices by comparing losses: the bound to which features are cut, and whether to shrink.
 
 A scale that suits most records of a column can be far too small for some: the column may be mostly
 zero, have two clusters, use codes for missing values, or have a heavy tail. Then a few rows are
 thousands of times as long as the others; their clipped slopes carry little information, and their
 predictions are far off. With features cut to a bound, a model is linear where most records are and
-constant beyond.
-No public bound suits all tables: if the linear score holds far out, farther bounds fit better. So
-halfway through the fit, its losses under several bounds are compared record by record.
+constant beyond. No public bound suits all tables: if the linear score holds far out, farther bounds
+fit better. So halfway through the fit, its losses under several bounds are compared record by
+record.
 
-With a small budget, shrinkage does not count all errors of a fit, because units, whitening and clip
-levels come from noisy histograms. So at the end the fit is compared with half of it, and with its
-constant alone.
+With a small budget, the shrinkage of the steps does not allow for all errors of a fit, because
+units, whitening and clip levels come from noisy histograms. So at the end the fit is compared with
+half of it, and with its constant alone.
 
 Reference
 ---------
@@ -36,25 +36,29 @@ from tailguard.solvers.newton.state import Fit, unknown_noise
 from tailguard.solvers.session import BudgetSession
 
 # With a log link, whose means are exponentials, a farther bound must win by this many standard
-# deviations of the noise. Other links take the bound that looks best: requiring a margin of farther
-# bounds loses a tenth where the linear score holds far out (families K and L), and requiring one of
-# nearer bounds loses .007 of the constant's excess at epsilon 1, averaged over 41 real tables.
-FARTHER = 2.0
-# (gain, bound): if the farthest bound surely wins by more than this gain per record, features are
-# cut at this still farther bound, in scales. With logit links lognormal columns win .01 to .05 nats
-# (T4, L4); real tables win at most .006, and lose by a farther bound. Linear truths with heavy
-# columns (K to N, epsilon 4) lose a quarter more without it; one of 41 real tables changes.
-FARTHER_STILL = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
+# deviations of the noise. Other links take the bound that looks best. If farther bounds needed a
+# margin, tables whose linear score holds far out would lose a tenth (families K and L of the
+# benchmarks); if nearer bounds needed one, 41 real tables would lose .007 of the constant's excess
+# at epsilon 1 on average.
+MARGIN_OF_BOUNDS = 2.0
+# (gain, bound) of a link: features are cut at this bound, in scales, if the farthest of those that
+# are compared wins by more than this gain per record and a margin for noise. With logit links,
+# lognormal columns win .01 to .05 nats (tables T4 and L4 of the benchmarks); real tables win at
+# most .006, and would lose by it. Linear truths with heavy columns (families K to N, epsilon 4)
+# lose a quarter more without it; of 41 real tables one changes.
+EXTRA_BOUND = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # Where loss differences are cut, (between bounds, between fits): in nats with a logit link, in
-# units of the target's scale with a log link. Losses of a residual are cut at the loss of a typical
-# residual, and of one scale of the target. Low limits have the least noise, and lose little: a
-# bound changes the losses of the records that it cuts in one direction.
+# units of the target's scale with a log link. Losses of residuals have other limits: the loss of a
+# typical residual between bounds, and that of one scale of the target between fits. Low limits have
+# the least noise and lose little, as a bound moves the losses of records that it cuts in one
+# direction.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
 # For several classes: a record's gain is cut at two nats. A fit is kept if it wins by two standard
-# deviations of the noise: of two fits no better than the constant, one wins with probability 1/22
-# at most. Floors are values ``f``: a fit gives each class at least ``exp(-f)`` times its share.
-LARGEST_GAIN, SURE, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
-HALF_KEPT = "half of each coefficient was kept: by a comparison of losses that is better"
+# deviations of the noise: if neither of two fits is better than the constant, one of them wins with
+# probability at most 1/22. Floors are values ``f``: a fit gives each class at least ``exp(-f)``
+# times its share.
+LARGEST_GAIN, MARGIN_OF_CLASSES, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
+HALF_KEPT = "half of each coefficient was kept: a comparison of losses found that better"
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
@@ -68,16 +72,16 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
-    sure = FARTHER * query.noise_std(problem.n_rows, problem.n_features, stage.mu)
+    margin = MARGIN_OF_BOUNDS * query.noise_std(problem.n_rows, problem.n_features, stage.mu)
     if loss.link.log:
-        differences = differences + sure * (np.array(others) > view.bound)
+        differences = differences + margin * (np.array(others) > view.bound)
     best = int(np.argmin(differences))
     if not differences[best] < 0.0:
         return fit
     bound = others[best]
-    gain, farther = FARTHER_STILL.get(loss.link, (math.inf, bound))
-    if bound == others[-1] and differences[best] < -(gain + sure):
-        bound = farther
+    gain, extra = EXTRA_BOUND.get(loss.link, (math.inf, bound))
+    if bound == others[-1] and differences[best] < -(gain + margin):
+        bound = extra
     chosen = replace(fit, geometry=replace(fit.geometry, bound=bound))
     return chosen.noted(f"features are read within {bound:g} scales of their location")
 
@@ -86,28 +90,28 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     """Compare the fit, half of it and its constant in one release, and keep the best."""
     if not session.plans("choice of fit"):
         return fit
-    loss, geometry, now = session.loss, fit.geometry, fit.whitened
-    # The constant is where a likelihood started; for residuals, the score of the mean row.
-    start = geometry.inverse @ fit.iterates[0].start if loss.link.curved else now
-    level = geometry.along_constant(start)
-    half, constant = (geometry.matrix @ weights for weights in ((now + level) / 2.0, level))
+    loss, geometry, whole = session.loss, fit.geometry, fit.whitened
+    # A likelihood's constant is that of its start; with residuals, the fit's score of a mean row.
+    origin = geometry.inverse @ fit.iterates[0].start if loss.link.curved else whole
+    level = geometry.along_constant(origin)
+    half, constant = (geometry.matrix @ weights for weights in ((whole + level) / 2.0, level))
     _, limit = LARGEST_DIFFERENCES.get(loss.link) or (0.0, float(loss.value(1.0, 0.0)))
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
     differences = session.ask(query, weights, session.stage("choice of fit"))
     # The cost of the ridge is public, and is added to the released differences.
-    whitened = np.array([now, (now + level) / 2.0, level])
+    whitened = np.array([whole, (whole + level) / 2.0, level])
     costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0
     differences = differences + costs[1:] - costs[0]
     if not differences.min() < 0.0:
         return fit
     if differences[0] <= differences[1]:
-        kept = 0.0 if loss.link.curved else geometry.along_constant(fit.noise)
-        halved = replace(fit, weights=half, noise=(fit.noise + kept) / 2.0)
+        noise = 0.0 if loss.link.curved else geometry.along_constant(fit.noise)
+        halved = replace(fit, weights=half, noise=(fit.noise + noise) / 2.0)
         return halved.noted(HALF_KEPT)
     # The noise of a constant that was chosen by comparison is not known.
     alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
-    return alone.noted("no coefficient was kept: by a comparison of losses the constant is better")
+    return alone.noted("no coefficient was kept: a comparison of losses found the constant better")
 
 
 def compare_classes(
@@ -115,7 +119,7 @@ def compare_classes(
 ) -> tuple[LossDifferences, float]:
     """Return the query that compares two fits of several classes with the classes' shares.
 
-    Also return the least difference that makes a win sure. Each fit is floored: a class keeps
+    Also return the margin by which a fit must win. Each fit is floored: a class keeps
     at least ``exp(-f)`` times its share, for the ``f`` of least total cost. The probabilities then
     add up to at most ``1 + exp(-f)`` and are divided by their sum, so no record loses more than
     ``f + log(1 + exp(-f))`` and losses need not be cut.
@@ -128,7 +132,9 @@ def compare_classes(
             gain=min(LARGEST_GAIN / (floor + cost), 1.0),
             score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
         )  # fmt: skip
-        sure = SURE * query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
-        candidates.append((sure + cost, query, sure))
-    _, query, sure = min(candidates, key=lambda each: each[0])
-    return query, sure
+        margin = MARGIN_OF_CLASSES * query.noise_std(
+            session.n_rows(), session.problem.n_features, stage.mu
+        )
+        candidates.append((margin + cost, query, margin))
+    _, query, margin = min(candidates, key=lambda candidate: candidate[0])
+    return query, margin

@@ -29,7 +29,7 @@ from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solutio
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
-from tailguard.solvers.newton.choices import FARTHER_STILL
+from tailguard.solvers.newton.choices import EXTRA_BOUND
 from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import (
@@ -229,7 +229,7 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
     """
     if geometry.loss.link.scaled:  # rounds of other losses converge
         return False
-    farthest, (_, farther) = FEATURE_BOUNDS[Link.LOGIT][-1], FARTHER_STILL[Link.LOGIT]
+    farthest, (_, farther) = FEATURE_BOUNDS[Link.LOGIT][-1], EXTRA_BOUND[Link.LOGIT]
     # A tenth of the columns lies between the tasks that converge and those that do not.
     cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1
     return cuts or geometry.bound == farther
