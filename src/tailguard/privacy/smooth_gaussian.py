@@ -1,9 +1,10 @@
-"""The cost of Gaussian noise whose scale depends on the records: (epsilon, delta), nothing else.
+"""The (epsilon, delta) cost of Gaussian noise whose scale depends on the records.
 
-The scale S is smooth as defined in :mod:`tailguard.privacy.arsinh`, and the answer is a vector that
-moves by at most S in l2 norm. The release is the answer plus ``S / shift`` times standard normal
-noise. Renyi divergences of high order between normal laws of different variances are infinite, so
-there is no zCDP and no Gaussian DP.
+The scale S is smooth (:mod:`tailguard.privacy.arsinh`): between neighbours it changes by a factor
+of at most ``exp(smoothness)``. The answer is a vector that moves by at most S in l2 norm. The
+release is the answer plus ``S / shift`` times standard normal noise. Renyi divergences of high
+order between normal laws of different variances are infinite, so there is no zCDP and no Gaussian
+DP. Four calibrations choose smoothness and shift.
 
 Delta is bounded through a third law, with the centre of one neighbour and the scale of the other:
 ``delta(e1 + e2) <= delta1(e1) + exp(e1) delta2(e2)``. Both halves have closed forms. The shift is
@@ -11,7 +12,7 @@ at most ``shift`` standard deviations of either law. The best test for a change 
 length of the noise, whose square is chi-square. In both, the likelihood ratio is monotone, so the
 largest change is the worst one. ``"tight"`` and ``"published"`` use this bound.
 
-``"printed"`` marks noise on a scale that is not smooth: no finite cost holds.
+``"printed"`` marks noise as a paper prints it, on a scale that is not smooth: no finite cost holds.
 
 ``"numerical"`` uses the exact delta of pairs of normal laws, which is smaller. Neighbours release
 ``N(0, I)`` and ``N(a, e^(2u) I)`` in units of the first one's noise, or the other way round, with
@@ -26,9 +27,10 @@ calibration is only certified numerically.
 
 Reference
 ---------
-Nissim, Raskhodnikova and Smith 2007, whose constants ``smoothness = epsilon / (4 (d + L))`` and
-``shift = epsilon / (5 sqrt(2 L))``, with ``L = log(2 / delta)``, Wang, Xiao, Devadas and Xu 2020
-print in Algorithm 1; Balle and Wang 2018, Theorem 8 (the shift); Anderson 1955 (shifted balls).
+Nissim, Raskhodnikova and Smith 2007 (the method); Wang, Xiao, Devadas and Xu 2020, Algorithm 1
+(the constants of ``"published"``: ``smoothness = epsilon / (4 (d + L))`` and
+``shift = epsilon / (5 sqrt(2 L))``, with ``L = log(2 / delta)``); Balle and Wang 2018, Theorem 8
+(the shift); Anderson 1955 (shifted balls).
 """
 
 import math
@@ -51,12 +53,13 @@ from tailguard.privacy.arsinh import ARSINH_BASIS, PROVED
 from tailguard.privacy.events import Approximate, Event, Unbounded
 from tailguard.privacy.roots import crossing, down, step_until, up
 
-# Splits of epsilon between the two halves of the bound; every split is valid.
-STOPS = np.linspace(0.0, 1.0, 401)
-# Relative room for the cancellation of two closed forms, which agree with 50 digits to 1e-13.
+# The first half's share of epsilon in the bound; every split is valid, and the best one is used.
+SPLITS = np.linspace(0.0, 1.0, 401)
+# Allowance for the cancellation of two closed forms, relative to the first; against 50 digits they
+# err by 1e-13.
 CANCELLATION = 1e-12
-# Margin of a calibration, so that its recomputed cost stays within the request.
-GIVEN_AWAY = 1e-6
+# A calibration uses so much less of epsilon, relatively, that its recomputed cost stays within it.
+CALIBRATION_MARGIN = 1e-6
 
 
 def delta_of_smooth_gaussian(smoothness: float, shift: float, size: int, epsilon: float) -> float:
@@ -66,14 +69,14 @@ def delta_of_smooth_gaussian(smoothness: float, shift: float, size: int, epsilon
 
     *Reference.* The proof in the module's head.
     """
-    first, second = epsilon * STOPS, epsilon * STOPS[::-1]
+    first, second = epsilon * SPLITS, epsilon * SPLITS[::-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        ways = (
+        bounds = (  # the shift first, or the change of scale first
             _shift_delta(shift, first) + np.exp(first) * _widened(smoothness, size, second),
             _widened(smoothness, size, first) + np.exp(first) * _shift_delta(shift, second),
         )
     # Where exp(epsilon) overflows no bound is proved.
-    return min(1.0, up(float(np.nan_to_num(ways, nan=1.0).min())))
+    return min(1.0, up(float(np.nan_to_num(bounds, nan=1.0).min())))
 
 
 def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
@@ -83,7 +86,10 @@ def _shift_delta(mu: float, epsilon: FloatArray) -> FloatArray:
 
 
 def _widened(smoothness: float, size: int, epsilon: FloatArray) -> FloatArray:
-    """Delta of a change of the scale by ``exp(smoothness)``, the larger of both orders' deltas."""
+    """Delta of a change of the scale by ``exp(smoothness)``: of wider or narrower, the larger one.
+
+    The tests of a squared length compare it with ``far`` or ``near``, in units of the narrower law.
+    """
     from scipy import stats  # noqa: PLC0415 (it takes a while to load)
 
     lost, narrow = -math.expm1(-2.0 * smoothness), math.exp(-2.0 * smoothness)
@@ -101,14 +107,15 @@ def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.maximum(first - second, 0.0) + CANCELLATION * first
 
 
-@lru_cache(typed=True)  # True is no 1.0
+@lru_cache(typed=True)  # typed: True must be refused, even after 1.0 was cached
 def smooth_gaussian_constants(
     epsilon: float, delta: float, size: int, calibration: str = "tight"
 ) -> tuple[float, float]:
     """Return smoothness and shift for an (epsilon, delta)-DP release of ``size`` numbers.
 
-    ``"published"`` returns the printed constants; ``"tight"``, the same two times the largest
-    factor that the bound allows; ``"numerical"``, times the largest that exact pairs allow.
+    ``"published"`` returns the constants of the paper. The others multiply both by one factor:
+    ``"tight"`` by the largest that the bound allows, ``"numerical"`` by the largest that the exact
+    pairs allow.
 
     *Guarantee.* ``delta_of_smooth_gaussian(*constants, size, epsilon) <= delta`` for ``"tight"``;
     the exact delta is certified, and not proved, for ``"numerical"``; what ``"published"`` costs is
@@ -129,7 +136,7 @@ def smooth_gaussian_constants(
             f"calibration='numerical' must have an epsilon of at most {LARGEST_EPSILON:g} and at "
             f"most {LARGEST_SIZE} numbers, where it is certified; got {epsilon:g} and {size}."
         )
-    bound, epsilon = _bound(calibration), epsilon * (1.0 - GIVEN_AWAY)
+    bound, epsilon = _bound(calibration), epsilon * (1.0 - CALIBRATION_MARGIN)
 
     def delta_at(factor: float) -> float:
         return bound(factor * smoothness, factor * shift, size, epsilon)
@@ -158,7 +165,7 @@ def smooth_gaussian_event(parameters: Mapping[str, Any]) -> Event:
     return Approximate(_smallest_epsilon(bound, smoothness, shift, size, delta), delta)
 
 
-@lru_cache(typed=True)  # True is no 1.0
+@lru_cache(typed=True)  # typed: True must be refused, even after 1.0 was cached
 def _smallest_epsilon(
     bound: Callable[[float, float, int, float], float],
     smoothness: float,
@@ -201,8 +208,8 @@ def exact_delta_of_smooth_gaussian(
     *Guarantee.* Above the delta of every pair that is evaluated; the worst of all is not proved to
     be among them.
 
-    *Edge cases.* It is 1, which promises nothing, beyond the range in which it was checked, and if
-    the shift exceeds the smoothness some 800 times.
+    *Edge cases.* It is 1, which promises nothing, beyond the range in which it was checked. So it
+    is if the shift exceeds the smoothness some 800 times, by ``LARGEST_NONCENTRALITY``.
 
     *Reference.* The module's head.
     """
@@ -217,7 +224,7 @@ def exact_delta_of_smooth_gaussian(
         wider = _rescaled(smoothness * PARTS, shift, size, epsilon, stats.ncx2.cdf)
         narrower = _rescaled(-smoothness * PARTS, shift, size, epsilon, stats.ncx2.sf)
     worst = float(np.max([*wider, *narrower, _exact_shift_delta(shift, epsilon)]))
-    return worst if worst <= 1.0 else 1.0  # NaN promises nothing either
+    return worst if worst <= 1.0 else 1.0  # NaN becomes 1 as well
 
 
 def _exact_shift_delta(shift: float, epsilon: float) -> float:
