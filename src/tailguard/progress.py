@@ -1,6 +1,7 @@
 """Report the progress of a run to a listener: public numbers, and names of planned stages.
 
-The content of reports follows from the plan and from released answers; their times, from the clock.
+The content of a report follows from the plan and from released answers. When it is sent depends on
+how long computations take.
 """
 
 import logging
@@ -35,7 +36,7 @@ class RunLog:
 LOG = RunLog()
 """The default listener."""
 LISTENER: ContextVar[RunLog | None] = ContextVar("LISTENER", default=LOG)
-"""The listener of runs that begin here."""
+"""The listener of the runs that begin in this context."""
 
 
 @contextmanager
@@ -72,36 +73,39 @@ class ProgressBar(RunLog):
     def __init__(self, progress: Any) -> None:
         self._progress = progress
         self._n_rows = self._n_answers = 0
-        self._task = progress.add_task("plan", total=None, speed="")
+        self._task_id = progress.add_task("plan", total=None, speed="")
 
     def planned(self, n_answers: int) -> None:
         """Set the number of passes."""
         super().planned(n_answers)
-        self._progress.update(self._task, total=n_answers)
+        self._progress.update(self._task_id, total=n_answers)
 
     def answered(self, stage: str, n_rows: int) -> None:
         """Advance by one pass."""
         super().answered(stage, n_rows)
         self._n_rows += n_rows
         self._n_answers += 1
-        self._progress.update(self._task, description=stage)
+        self._progress.update(self._task_id, description=stage)
         self._show(self._n_answers, self._n_rows)
 
     def read(self, n_rows: int, n_all: int) -> None:
         """Advance within a pass; the second pass of one answer does not move the bar back."""
-        (task,) = self._progress.tasks
+        (shown,) = self._progress.tasks
         reached = self._n_answers + min(n_rows / n_all, 1.0)
-        self._show(max(reached, task.completed), self._n_rows + n_rows)
+        self._show(max(reached, shown.completed), self._n_rows + n_rows)
 
     def _show(self, completed: float, n_rows: int) -> None:
-        (task,) = self._progress.tasks
-        speed = f"{n_rows / task.elapsed:,.0f} rows/s" if task.elapsed else ""
-        self._progress.update(self._task, completed=completed, speed=speed)
+        (shown,) = self._progress.tasks
+        speed = f"{n_rows / shown.elapsed:,.0f} rows/s" if shown.elapsed else ""
+        self._progress.update(self._task_id, completed=completed, speed=speed)
 
 
 @contextmanager
 def progress_bar(wanted: bool = True) -> Iterator[None]:
-    """Show the progress of the runs within, on the error stream of a terminal or notebook."""
+    """Show the progress of the runs within, on the error stream of a terminal or notebook.
+
+    Without a terminal or notebook, or with ``wanted=False``, it shows nothing.
+    """
     if not wanted:
         yield
         return
