@@ -44,8 +44,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     """Base of the estimators of a linear score.
 
     A subclass defines its loss. It is a dataclass; its fields are the parameters that scikit-learn
-    expects in a constructor. A record with a missing or infinite value is void, unless ``missing``
-    declares a constant: it adds nothing to the fit but is counted.
+    expects in a constructor. A record with a missing or infinite value is void: it adds nothing to
+    the fit but is counted. ``missing`` declares constants for missing values instead.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         The largest ``sample_weight`` that counts in full, chosen without looking at the rows;
         larger ones are cut.
     person, max_rows, weight
-        The column of person keys, and the most rows of one person that are used, chosen without
-        looking at the rows. Then all rows of a person are protected together. With ``"person"``
-        each person counts once; with ``"row"`` each used row counts. None protects single rows.
+        The column of person keys: all rows of a person are then protected together; None protects
+        single rows. The most rows used of one person, chosen without looking at the rows. Whether
+        each ``"person"`` counts once, or each used ``"row"``.
     one_row_per_person
         True states that no person has two rows; the certificate repeats it.
     extrapolate
@@ -79,9 +79,9 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         Path of a file to which each answer is written before the fit goes on: if the process
         stops, the same fit continues from there when it is started again, and pays nothing twice.
     check_records, on_unusable
-        Whether a fit begins with a count of usable records, at .5 % of its squared mu. If these are
-        surely under half, ``"stop"`` raises ``tg.UnusableTableError``, which names the column that
-        is the cause and costs 2 % of the squared mu; ``"fit"`` continues and adds a note.
+        Whether a fit begins with a count of usable records, at .5 % of its squared mu. If surely
+        under half are usable, ``"stop"`` spends 2 % of the squared mu to find the column to blame,
+        and raises ``tg.UnusableTableError``; ``"fit"`` continues and adds a note.
     verbose
         Whether a fit shows its progress on a terminal or in a notebook.
     random_state
@@ -95,12 +95,12 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     feature_bounds_
         Bounds of each feature; ``coef_`` is a slope within them. None if features are not cut.
     score_bounds_
-        Least and largest score of a prediction; with several classes, of each log-probability. A
-        log link without exposures has an upper bound, Gamma and Tweedie both; others none.
+        Least and largest score of a prediction: both are finite for Gamma and Tweedie, the largest
+        for other log links without exposures. With several classes, those of log-probabilities.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given the choices made on noisy
-        histograms; NaN for coefficients that were not estimated. If intervals have another centre,
-        it is the noise of this centre.
+        histograms; NaN for coefficients that were not estimated. If there is an
+        ``interval_center_``, it is the noise of that centre.
     coef_std_, intercept_std_
         Standard deviation from sampling and privacy noise together, which ``conf_int`` uses.
     covariance_
@@ -224,8 +224,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         """
         solver = self._solver()
         rule = RecordRule(self.check_records, self.on_unusable)
-        whole = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
-        guarantee = planned_guarantee(self.solver, whole, self.ledger)
+        asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
+        guarantee = planned_guarantee(self.solver, asked, self.ledger)
         table, labels, problem = self._task(
             X,
             y,
@@ -239,8 +239,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             sample_weight=sample_weight,
             person=person,
         )
-        chosen, plan, check = rule.plan(
-            lambda rest: plan_for(solver, problem, rest), guarantee, problem, table.columns
+        planned_solver, plan, check = rule.plan(
+            lambda left: plan_for(solver, problem, left), guarantee, problem, table.columns
         )
         gate = Gate.over(
             table,
@@ -254,10 +254,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self._keep_columns(X, table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             event = plan.event if check is None else Composed((check.event, plan.event))
-            self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)
+            self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)  # may warn
         assumed = (*self._assumptions(), *table.assumed)
         with progress_bar(check_boolean("verbose", self.verbose)):
-            self._keep(run(chosen, plan, gate, assumptions=assumed, check=check))
+            self._keep(run(planned_solver, plan, gate, assumptions=assumed, check=check))
         return self
 
     def _task(
@@ -322,7 +322,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     def _checked_labels(self, table: Inputs) -> tuple[Any, ...] | None:
         """Check the types of the targets; return their labels, if they are labels."""
         if not table.targets:
-            check_target(self, None)
+            check_target(self, None)  # raises an error
         for column in table.targets:
             check_target(self, column)
             labels = self._labels(column)
@@ -348,11 +348,11 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     ) -> FloatArray:
         """Return the score of each row, or its interval; by default at an offset of zero."""
         check_exposure(self, exposure)
-        read = self._features_of(X)
+        pieces = self._features_of(X)
         if interval is None:
-            score = np.concatenate([self._score_of_some(some) for some in read])
+            score = np.concatenate([self._score_of_piece(piece) for piece in pieces])
         else:
-            score = score_intervals(self, read, interval, level)
+            score = score_intervals(self, pieces, interval, level)
         return with_offset(score, X, exposure, offset)
 
     def _features_of(self, X: Any) -> Iterator[Features]:
@@ -365,15 +365,15 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         else:
             features = design_matrix(X, self.schema_)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
-        for some in dense_pieces(features):
-            read = doubled(filled(some, self._constants()))
+        for piece in dense_pieces(features):
+            cells = doubled(filled(piece, self._constants()))  # in double precision
             if self.extrapolate == "bounded" and self.feature_bounds_ is not None:
-                bounded = np.clip(read, *self.feature_bounds_.T)
+                bounded = np.clip(cells, *self.feature_bounds_.T)
                 # As in the fit, an infinite cell counts as missing.
-                read = np.where(np.isfinite(read), bounded, np.nan)
-            yield read
+                cells = np.where(np.isfinite(cells), bounded, np.nan)
+            yield cells
 
-    def _score_of_some(self, features: Features) -> FloatArray:
+    def _score_of_piece(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
             score: FloatArray = features @ self.coef_.T + self.intercept_
         bounded = self.extrapolate == "bounded"
@@ -390,7 +390,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         return copied
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn to expect random answers, and void records instead of errors."""
+        """Tell scikit-learn that answers are random and that NaN is no error."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True
