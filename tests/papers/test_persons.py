@@ -22,7 +22,7 @@ def test_a_theorem_takes_persons_or_refuses_them_in_a_sentence(name):
     theorem = case.unsized()
     told = {"random_state": 0, **PERSONS}
     if name not in TAKES:
-        with pytest.raises(tg.InputError, match=r"^person must be None for \w+ as it is asked"):
+        with pytest.raises(tg.InputError, match=r"^person must be None for \w+ with these options"):
             theorem.minimize(tg.losses.Squared(), X, y, **told)
         return
     certificate = theorem.minimize(tg.losses.Squared(), X, y, **told).certificate

@@ -1,4 +1,4 @@
-"""Every solver by name, and what ``"auto"`` stands for. One line here buys the contract tests.
+"""Every solver by name, and what ``"auto"`` stands for. Contract tests run over each line here.
 
 Reference
 ---------
@@ -27,6 +27,7 @@ SOLVERS = {
 
 
 WEIGHTLESS = "sample_weight must be None"
+"""How the error begins for a solver that takes no weights."""
 
 
 def make_solver(name: str, **options: Any) -> Solver:
@@ -38,21 +39,23 @@ def make_solver(name: str, **options: Any) -> Solver:
 def solver_for(choice: str | Solver, problem: Problem) -> Solver:
     """Return the solver that the user chose; ``"auto"`` picks by the public facts."""
     if not isinstance(choice, str):
-        wanted = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
-        return check_methods("solver", choice, ("plan", "run"), wanted)
+        allowed = f"'auto', one of {', '.join(map(repr, SOLVERS))}, or a solver object"
+        return check_methods("solver", choice, ("plan", "run"), allowed)
     check_choice("solver", choice, ("auto", *SOLVERS))
     if choice == "auto" and problem.constraint is not None and not problem.constraint.convex:
         choice = "hard-thresholding"
     if choice == "auto":
-        bounded = problem.constraint is not None or problem.scored is None
-        choice = "noisy-gradient-descent" if bounded else "whitened-newton"
+        descends = problem.constraint is not None or problem.scored is None
+        choice = "noisy-gradient-descent" if descends else "whitened-newton"
     return make_solver(choice)
 
 
 def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guarantee:
-    """Return what a fit plans with and promises: of a ledger's whole cap, what is in its filter.
+    """Return the guarantee that a fit plans with and promises.
 
-    A solver object is planned as it was asked: a theorem's noise follows from what it states.
+    It is the one that was asked for, with one exception: a fit that asks for the whole cap of a
+    ledger gets the largest guarantee that the ledger's privacy filter admits. A solver object has
+    no exception, as a theorem derives its noise from its own guarantee.
     """
     return within_filter(asked, ledger) if isinstance(solver, str) else asked
 
@@ -63,7 +66,7 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
     try:
         with np.errstate(all="ignore"):
             plan = solver.plan(problem, guarantee)
-    except ArithmeticError:  # what a plan is made from is public
+    except ArithmeticError:  # the error may show its numbers: a plan has public ones only
         raise beyond_floats(
             {**_stated(solver), **_numbers(problem), **_stated(guarantee)}
         ) from None
@@ -74,15 +77,15 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
     )
     require(
         not problem.by_person or plan.takes_persons,
-        f"person must be None for {type(solver).__name__} as it is asked here, which is proved for "
-        "rows alone; the default method, descent on clipped gradients and hard thresholding take "
-        "persons.",
+        f"person must be None for {type(solver).__name__} with these options, which is proved for "
+        "single rows only; the default method, descent on clipped gradients and hard thresholding "
+        "take persons.",
     )
-    rule = "sample_weight must be None, and weight 'person'," if problem.by_person else WEIGHTLESS
+    weightless = f"{WEIGHTLESS} and weight must be 'person'" if problem.by_person else WEIGHTLESS
     require(
         not problem.has_weights or WEIGHT in plan.by_name,
-        f"{rule} unless the default method, 'whitened-newton', fits without a constraint; got "
-        f"weights for {type(solver).__name__}.",
+        f"{weightless} unless the default method, 'whitened-newton', fits without a constraint; "
+        f"got weights for {type(solver).__name__}.",
     )
     return solver, plan
 
@@ -95,10 +98,10 @@ def _numbers(problem: Problem) -> dict[str, float]:
     return {**sizes, "constraint.diameter()": problem.constraint.diameter()}
 
 
-def _stated(holder: Any) -> dict[str, Any]:
+def _stated(stated: Any) -> dict[str, Any]:
     """Return those options of a solver, or numbers of a guarantee, that are not defaults."""
-    if not is_dataclass(holder):
+    if not is_dataclass(stated):
         return {}
-    options = {each.name: each.default for each in fields(holder)}
-    told = {name: getattr(holder, name) for name in options}
-    return {name: value for name, value in told.items() if value is not options[name]}
+    defaults = {each.name: each.default for each in fields(stated)}
+    values = {name: getattr(stated, name) for name in defaults}
+    return {name: value for name, value in values.items() if value is not defaults[name]}
