@@ -116,7 +116,7 @@ LARGEST_RIDGE = 1e100  # so that products with scales of columns do not overflow
 
 
 def check_ridge(alpha: object) -> float:
-    """Check and return the ridge: the factor of half the squared coefficients."""
+    """Check the ridge, which users call ``alpha``, and return it."""
     return check_between("alpha", alpha, 0.0, LARGEST_RIDGE)
 
 
@@ -129,7 +129,7 @@ def beyond_floats(facts: Mapping[str, object]) -> InputError:
     """Return the error for public numbers with which a computation overflows."""
     listed = ", ".join(f"{name} = {shown(value)}" for name, value in facts.items())
     return InputError(
-        f"numbers must be such that floats hold their powers and quotients; got {listed}."
+        f"numbers must not be so large or small that computations overflow; got {listed}."
     )
 
 
@@ -174,7 +174,7 @@ class Plan:
 
     @cached_property
     def _total(self) -> float:
-        """The sum of the costs of stages; only the costliest block of a map counts."""
+        """The sum of the costs of stages; of the blocks in one map, only the costliest counts."""
         totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         for stage in self.stages:
             block_map, block = stage.within or ("", 0)
@@ -201,14 +201,17 @@ class Plan:
 
     @property
     def stages_by_place(self) -> tuple[Stage, ...]:
-        """The stages for which rows without an order need identifiers."""
+        """The stages for which rows without an order need a ``row_id``."""
         return tuple(stage for stage in self.stages if stage.needs_places)
 
-    def _total_cost(self, unhidden: str) -> str:
-        """Return the cost of all stages together, in the unit in which their costs add up."""
+    def _total_cost(self, without: str) -> str:
+        """Return the cost of all stages together, in the unit in which their costs add up.
+
+        ``without`` names the amplification that a cost in mu leaves out, if there is one.
+        """
         currencies = {stage.currency for stage in self.stages}
         if currencies == {"mu"}:
-            return f"mu{unhidden} = {self.total_mu:.6g}"
+            return f"mu{without} = {self.total_mu:.6g}"
         if currencies <= {"mu", "rho"}:
             return f"rho = {self.total_mu**2 / 2.0:.6g}"
         if currencies == {"epsilon"}:
@@ -217,7 +220,7 @@ class Plan:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Further lines of ``explain``."""
+        """Further lines of ``explain``: the remarks; plans of means add their predicted error."""
         return self.remarks
 
     def stage(self, name: str) -> Stage:
@@ -246,10 +249,10 @@ class Plan:
         """Explain in plain words what the budget is spent on."""
         sampled = any(stage.sampled is not None for stage in self.stages)
         shuffled = any(stage.shuffled for stage in self.stages)
-        unhidden = " before samples" if sampled else " before shuffles" if shuffled else ""
+        without = " before samples" if sampled else " before shuffles" if shuffled else ""
         lines = [
             f"{self.solver}: {self.guarantee.describe()}, {self.problem.describe()}",
-            f"total {self._total_cost(unhidden)}, shared out as",
+            f"total {self._total_cost(without)}, shared out as",
         ]
         for stage in self.stages:
             # With samples, costs are not shares of a squared total.
@@ -274,7 +277,7 @@ def last_lines(
 
 
 TOTAL_ERROR = "relative error of the predicted total"
-"""The name, in ``Solution.found``, of the standard error of the predicted total."""
+"""The name, in ``Solution.found``, of this error: a standard error over the total itself."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
 """How a reason begins if a coefficient has no number, or no interval."""
 
@@ -296,8 +299,8 @@ class Solution:
         Released iterates, one per row, in the units of the descent.
     coef_std, intercept_std
         Predicted standard deviation of each coefficient from sampling and privacy noise together;
-        None and NaN if the solver does not release it. For several classes, these and all below
-        have one row for each class except the first, whose coefficients are subtracted.
+        None and NaN if the solver does not release it. With several classes, these and all
+        attributes below are of differences from the first class, one row for each other class.
     covariance_root
         A matrix whose product with its transpose is the covariance of the coefficients, the
         intercept last, from sampling and privacy noise; a row is NaN if its coefficient has no
@@ -315,7 +318,7 @@ class Solution:
     notes
         Decisions of the run, which depend on released numbers.
     found
-        Released numbers on which the run based its decisions.
+        Released numbers on which the run based its decisions, by their names.
     feature_bounds
         Lower and upper bound of each feature: the fit clipped the feature to them, and its
         coefficient is the slope between them. None if no feature was clipped, or none was read.
