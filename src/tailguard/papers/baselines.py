@@ -26,6 +26,8 @@ from tailguard.losses.base import Loss
 from tailguard.losses.registry import check_known
 from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
+
+# Exported from here as well, beside the other methods for comparison.
 from tailguard.papers.solvers.dp_sgd import DpSgd as DpSgd
 from tailguard.papers.solvers.dp_sgd import (
     sampled_noise_over_sensitivity as sampled_noise_over_sensitivity,
@@ -53,8 +55,8 @@ def robust_mean(
         A bound on the second raw moment of every column; by default that of the data, column by
         column.
     failure_probability
-        With a chance of at least one minus twice this, the error is below
-        ``(1 + 1 / sqrt(2 L)) sqrt(2 L moment_bound / n)``.
+        The error exceeds ``(1 + 1 / sqrt(2 L)) sqrt(2 L moment_bound / n)`` with probability at
+        most twice this.
 
     Guarantee
     ---------
@@ -85,19 +87,20 @@ def robust_mean(
         raise InputError(f"X must have at least one row and one column; got {values.shape}.")
     valid = np.isfinite(values).all(axis=1, keepdims=True)
     values = np.where(valid, values, 0.0)
-    nats = -math.log(failure_probability)
+    log_failures = -math.log(failure_probability)  # L
     if moment_bound is None:
         bounds = np.maximum((values**2).mean(axis=0), np.finfo(np.float64).tiny)
     else:
         bounds = np.full(values.shape[1], check_positive("moment_bound", moment_bound))
-    scale = np.sqrt(len(values) * bounds / (2.0 * nats))
-    found: FloatArray = scale * soft_truncation(values / scale, math.sqrt(2.0 * nats)).mean(axis=0)
-    return float(found[0]) if single else found
+    scale = np.sqrt(len(values) * bounds / (2.0 * log_failures))
+    smoothing = math.sqrt(2.0 * log_failures)
+    means: FloatArray = scale * soft_truncation(values / scale, smoothing).mean(axis=0)
+    return float(means[0]) if single else means
 
 
 @dataclass(frozen=True, eq=False)
 class NonPrivateFit:
-    """Coefficients of a fit WITHOUT privacy, and the points on the way, one a row.
+    """Coefficients of a fit WITHOUT privacy, and the iterates of the descent, one per row.
 
     Examples
     --------
@@ -130,7 +133,7 @@ def robust_gradient_descent(
     Parameters
     ----------
     loss
-        One of the losses of a score of ``tg.losses``.
+        A loss of a score, from ``tg.losses``.
     X, y
         Numeric columns and the target.
     n_steps, step_size
@@ -143,8 +146,8 @@ def robust_gradient_descent(
         A bound on the second raw moment of every coordinate of the gradient; by default that of the
         data.
     failure_probability
-        Sets smoothing ``L = log(1 / failure_probability)`` and the scale
-        ``sqrt(n moment_bound / (2 L))``.
+        Sets the smoothing to ``L = log(1 / failure_probability)``, and not to ``sqrt(2 L)`` as in
+        :func:`robust_mean`; the scale is ``sqrt(n moment_bound / (2 L))``.
     constraint
         A convex set; none by default.
     intercept
@@ -175,7 +178,7 @@ def robust_gradient_descent(
     array([2.])
     """
     check_known(loss)
-    check_methods("loss", loss, ("slope", "valid_target"), "a loss of a score of tg.losses")
+    check_methods("loss", loss, ("slope", "valid_target"), "a loss of a score, from tg.losses")
     check_integer("n_steps", n_steps, minimum=1)
     check_positive("step_size", step_size)
     check_open_unit("failure_probability", failure_probability)
@@ -195,8 +198,9 @@ def robust_gradient_descent(
         point = allowed.project(point - length * gradient)
         points[step] = point
     weights = allowed.project(points.mean(axis=0)) if batch_rows else point
-    cut = len(weights) - int(intercept)
-    return NonPrivateFit(weights[:cut], float(weights[cut:].sum()), points)
+    n_coefficients = len(weights) - int(intercept)
+    constant = float(weights[n_coefficients:].sum())  # 0 without an intercept
+    return NonPrivateFit(weights[:n_coefficients], constant, points)
 
 
 def _records(loss: Loss, X: Any, y: Any, intercept: bool) -> tuple[FloatArray, FloatArray]:
@@ -221,10 +225,10 @@ def _batches(
         return [None] * n_steps
     size = check_integer("batch_rows", batch_rows, minimum=1, maximum=n_rows)
     source = make_source(random_state)
-    found: list[NDArray[np.int64] | None] = []
-    while len(found) < n_steps:
-        found += random_partition(n_rows, (size,) * (n_rows // size), source)
-    return found[:n_steps]
+    batches: list[NDArray[np.int64] | None] = []
+    while len(batches) < n_steps:
+        batches += random_partition(n_rows, (size,) * (n_rows // size), source)
+    return batches[:n_steps]
 
 
 def _robust_gradient(
@@ -233,7 +237,7 @@ def _robust_gradient(
     target: FloatArray,
     weights: FloatArray,
     moment_bound: float | None,
-    nats: float,
+    log_failures: float,
 ) -> FloatArray:
     """Return the softly truncated mean of every coordinate of the gradients."""
     with quietly():
@@ -242,6 +246,6 @@ def _robust_gradient(
         bounds = (gradients**2).mean(axis=0) if moment_bound is None else np.float64(moment_bound)
     limits = np.finfo(np.float64)
     bounds = np.clip(bounds, limits.tiny, limits.max / len(design))
-    scale = np.sqrt(len(design) * bounds / (2.0 * nats))
-    mean: FloatArray = scale * soft_truncation(gradients / scale, nats).mean(axis=0)
+    scale = np.sqrt(len(design) * bounds / (2.0 * log_failures))
+    mean: FloatArray = scale * soft_truncation(gradients / scale, log_failures).mean(axis=0)
     return mean

@@ -30,7 +30,7 @@ from tailguard.solvers.oracles import Oracle
 NOTHING = ("nothing: records, gradients and moments may be anything",)
 """Privacy needs no assumption: the gate alone ensures it."""
 EVERYWHERE = "holds at all points of the set at once"
-"""For bounds whose errors are those of a net of the set."""
+"""For bounds that cover the whole set by a net of points."""
 FIXED_POINTS = "counts the errors at points that do not depend on the records"
 OWN_BLOCKS = f"{FIXED_POINTS}, as those of a step do not depend on its own block"
 
@@ -51,24 +51,28 @@ class Statement:
 
 
 @cache
-def sentences(paper: str) -> dict[str, Any]:
-    """Read a table of ``statements.toml``: the theorems of a paper, or another."""
-    text = get_data("tailguard.papers", "statements.toml") or b""  # from a zip file, too
-    found: dict[str, Any] = tomllib.loads(text.decode())[paper]
-    return found
+def sentences(table: str) -> dict[str, Any]:
+    """Read a table of ``statements.toml``, by its name: a paper, or a topic such as means."""
+    text = get_data("tailguard.papers", "statements.toml") or b""  # also from inside a zip file
+    content: dict[str, Any] = tomllib.loads(text.decode())[table]
+    return content
 
 
 def said(
     listed: Sequence[Any], cases: tuple[str, ...], shared: Mapping[str, str], **values: object
 ) -> tuple[str, ...]:
-    """Return the sentences of a list that hold in these cases, e.g. of printed or tight noise."""
-    each = [part if isinstance(part, dict) else {"says": part} for part in listed]
-    words = [
+    """Return the sentences of a list that hold in these cases, such as printed or tight noise.
+
+    A sentence may be the name of one in ``shared``, and may have placeholders for ``values``.
+    """
+    limited = [part if isinstance(part, dict) else {"says": part} for part in listed]
+    always = cases[-1]
+    selected = [
         part["says"]
-        for part in each
-        if part.get("when", cases[-1]) in cases and part.get("unless") not in cases
+        for part in limited
+        if part.get("when", always) in cases and part.get("unless") not in cases
     ]
-    return tuple(shared.get(part, part).format(**values) for part in words)
+    return tuple(shared.get(sentence, sentence).format(**values) for sentence in selected)
 
 
 def statement_of(
@@ -76,18 +80,18 @@ def statement_of(
 ) -> Statement:
     """Return the statement of the theorem with this public name, from ``statements.toml``.
 
-    Some sentences hold only in some ``cases``, besides printed or tight noise. Sentences may name
-    ``values``.
+    Some sentences hold only for printed or for tight noise, and some only in one of the ``cases``.
+    Sentences may have placeholders for ``values``.
     """
     paper, _, name = theorem.partition(".")
-    known = sentences(paper)
-    own, cases = {**known, **known[name]}, (*cases, facts.calibration)
+    of_paper = sentences(paper)
+    table, cases = {**of_paper, **of_paper[name]}, (*cases, facts.calibration)
     accuracy, tight, differs, privacy = (
-        said(own.get(part, ()), cases, known["shared"], **values)
+        said(table.get(part, ()), cases, of_paper["shared"], **values)
         for part in ("accuracy", "tight", "differs", "privacy")
     )
     return Statement(
-        f"{known['paper']}, {own['theorem']}",
+        f"{of_paper['paper']}, {table['theorem']}",
         lower_bound,
         accuracy,
         (() if facts.prints else tight) + differs,
@@ -100,7 +104,8 @@ def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
     calibration = query.calibrate(n_rows, facts.n_features, mu)
     n_groups = calibration.size // facts.n_features
-    # Finishing is linear, or the centre of equal groups; here all groups have the same value.
+    # ``finish`` is linear, or takes the centre of groups of equal size. Given one value for all
+    # groups it returns the noise of one group; the centre has less, by the factor below.
     n_equal = n_rows - n_rows % n_groups
     noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_equal)[0])
     return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
@@ -148,7 +153,8 @@ def theorem_of(
     """Build a theorem.
 
     ``spent`` is what a run spends; by default the guarantee. ``cost`` is the cost of printed noise
-    that is not Gaussian. A solver that ``knows_noise`` derives printed noise from the guarantee.
+    that is not Gaussian. ``knows_noise`` is for solvers that derive printed noise from the
+    guarantee, and not from ``spent``.
     """
     if isinstance(spent, GDP) and facts.prints:
         cost = Gaussian(spent.mu)

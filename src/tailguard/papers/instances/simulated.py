@@ -6,7 +6,7 @@ a unit vector.
 
 *Xu and others (2025, Section 4)*: ``E (<w, x> - y)^4`` on the unit l1 ball. Columns are clipped at
 the number of records, and targets are bounded: the Lipschitz constant is large, and moments are
-small. The growth of the risk is 4.
+small. The exponent of the growth of the risk is 4.
 """
 
 import math
@@ -39,18 +39,18 @@ def lognormal_line(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset:
 def loglogistic_labels(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset:
     """Draw labels: 1 if a linear score with centred log-logistic noise is above zero, else 0.
 
-    The paper's labels are the opposite ones, so its optimum points away from the weights.
+    The paper swaps the two labels, so its optimum has the opposite sign of the weights.
     """
     rng, X, weights = _design(n_rows, n_features, seed)
     labels = (X @ weights + loglogistic_noise(rng.random(n_rows)) > 0.0).astype(np.int64)
     return _dataset(X, labels, weights, "labels by centred log-logistic noise")
 
 
-def loglogistic_noise(chances: FloatArray) -> FloatArray:
-    """Return the quantiles of the centred log-logistic law at some chances."""
+def loglogistic_noise(levels: FloatArray) -> FloatArray:
+    """Return the quantiles of the centred log-logistic law at these levels, between 0 and 1."""
     angle = math.pi * LOGLOGISTIC_SCALE
     mean = math.exp(LOGLOGISTIC_LOCATION) * angle / math.sin(angle)
-    odds = chances / (1.0 - chances)
+    odds = levels / (1.0 - levels)
     noise: FloatArray = math.exp(LOGLOGISTIC_LOCATION) * odds**LOGLOGISTIC_SCALE - mean
     return noise
 
@@ -72,7 +72,7 @@ def _dataset(X: FloatArray, target: NDArray[Any], weights: FloatArray, noise: st
 
 
 TARGET_BOUND = 1.0  # "O(1)" in the paper
-NOISE_STD = 0.5  # not stated
+NOISE_STD = 0.5  # the paper does not state it
 
 
 def fourth_power_line(n_rows: int, n_features: int, *, seed: int = 0) -> Dataset:
@@ -112,10 +112,10 @@ def fourth_power_lipschitz(
 def fourth_power_scale(
     *, n_features: int, moment_order: float, target_bound: float = TARGET_BOUND
 ) -> float:
-    """Bound the root of the moment of the gradient's largest norm on the set, for all n.
+    """Bound ``(E sup_w ||gradient||^p)^(1/p)`` on the set, for order p and any number of records.
 
-    The norm is ``4 (M + |y|)^3 |x|`` for the largest entry M of the record x. By the inequalities
-    of Cauchy-Schwarz and Minkowski its moment of order p has a root of at most
+    The largest norm of a gradient is ``4 (M + |y|)^3 |x|`` for the largest entry M of the record x.
+    By the inequalities of Cauchy-Schwarz and Minkowski the bound is
     ``4 ((d E|g|^(6p))^(1/(6p)) + target_bound)^3 (E|x|^(2p))^(1/(2p))``, ``g`` standard normal,
     ``|x|^2`` chi-squared; clipping only makes entries smaller.
 
@@ -126,7 +126,7 @@ def fourth_power_scale(
     """
     check_facts(n_features=n_features, moment_order=moment_order, target_bound=target_bound)
     p, half = moment_order, n_features / 2.0
-    largest = 3.0 * p * math.log(2.0) + gammaln(3.0 * p + 0.5) - math.log(math.pi) / 2.0
-    largest = (largest + math.log(n_features)) / (6.0 * p)
-    norm = (p * math.log(2.0) + gammaln(half + p) - gammaln(half)) / (2.0 * p)
-    return float(4.0 * (math.exp(largest) + target_bound) ** 3 * math.exp(norm))
+    log_moment = 3.0 * p * math.log(2.0) + gammaln(3.0 * p + 0.5) - math.log(math.pi) / 2.0
+    log_largest = (log_moment + math.log(n_features)) / (6.0 * p)
+    log_norm = (p * math.log(2.0) + gammaln(half + p) - gammaln(half)) / (2.0 * p)
+    return float(4.0 * (math.exp(log_largest) + target_bound) ** 3 * math.exp(log_norm))

@@ -23,13 +23,13 @@ from tailguard.queries.sample_aggregate import (
 )
 from tailguard.queries.units import LARGEST_FEATURE
 
-# Trim one value in 20 at either end: the 5 percent of the paper's experiments, as its printed
+# One value in 20 is trimmed at either end: the 5 percent of the paper's experiments, as its printed
 # constants do not determine the number.
-PRINTED_TRIMMING = 20
+VALUES_PER_TRIMMED = 20
 
 
 def as_printed(public: SmoothCalibration, largest_scale: float) -> SmoothCalibration:
-    """Return a calibration whose cost is unknown, with scales up to another limit."""
+    """Return a calibration whose cost is unknown, for scales up to ``largest_scale``."""
     ceiling = largest_scale * (1.0 + FLOAT_MARGIN)
     return replace(public, calibration="printed", scale_ceiling=ceiling)
 
@@ -46,7 +46,7 @@ class PrintedTrimmedMean(TrimmedMean):
     calibration: str = "published"
 
     def calibrate_event(self, n_rows: int, n_features: int, event: Event) -> SmoothCalibration:
-        """Take the printed constants; scales have no limit."""
+        """Take the printed constants; the only limit on scales is that of features."""
         public = super().calibrate_event(n_rows, n_features, event)
         return as_printed(public, 2.0 * LARGEST_FEATURE)
 
@@ -54,20 +54,21 @@ class PrintedTrimmedMean(TrimmedMean):
         return published_constants(rho)
 
     def _trimming_needed(self, n_rows: int, smoothness: float) -> int:
-        return max(1, n_rows // PRINTED_TRIMMING)
+        return max(1, n_rows // VALUES_PER_TRIMMED)
 
     def _scale(self, ordered: FloatArray, m: int, calibration: SmoothCalibration) -> float:
         spread = float(ordered[-1] - ordered[0]) / (ordered.size - 2 * m)
         least = math.exp(-m * calibration.smoothness) * self.width
-        return max(spread, least) / (1.0 + FLOAT_MARGIN)  # gives no privacy
+        # The answer multiplies by this margin, which the paper does not print.
+        return max(spread, least) / (1.0 + FLOAT_MARGIN)
 
     def expected_noise(
         self, distribution: MagnitudeDistribution, public: SmoothCalibration, n_rows: int
     ) -> float:
         """Predict the noise from the largest magnitude on either side."""
         m = int(public.facts["n_trimmed"])
-        whole = 2.0 * distribution.quantile(2.0 / n_rows) / (n_rows - 2 * m)
-        scale = max(whole, math.exp(-m * public.smoothness) * self.width)
+        spread = 2.0 * distribution.quantile(2.0 / n_rows) / (n_rows - 2 * m)
+        scale = max(spread, math.exp(-m * public.smoothness) * self.width)
         return NOISE_OVER_SCALE * scale / public.shift
 
 
@@ -76,14 +77,15 @@ def printed_smooth_scale(
 ) -> float:
     """Return the scale that the paper prints, which is not smooth and gives no privacy.
 
-    In place of the order statistic of :func:`central_scale` it has the mean of the ``ceil(s / 2)``
-    largest ``r(i, t)``, or the diameter if there is none.
+    Row i of ``radii`` has the radii of the balls around point i that hold 1, 2, ... points. Where
+    ``queries.sample_aggregate.central_scale`` has an order statistic over the points, this has the
+    mean of the ``ceil(overlap / 2)`` largest radii, or the diameter if no ball holds enough.
     """
     n_points, first, n_largest = len(radii), first_ball(len(radii), overlap), math.ceil(overlap / 2)
     scale = least_scale(n_points, diameter, smoothness, overlap)
     for k in range(changes_until_all(n_points, overlap)):
-        column = radii[:, first + (k + 1) * overlap - 1]
-        largest = float(np.partition(column, -n_largest)[-n_largest:].mean())
+        held = radii[:, first + (k + 1) * overlap - 1]  # after k + 1 changed records
+        largest = float(np.partition(held, -n_largest)[-n_largest:].mean())
         scale = max(scale, largest * math.exp(-smoothness * k))
     return 2.0 * scale
 

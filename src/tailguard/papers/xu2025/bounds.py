@@ -6,13 +6,16 @@ noise condition".
 The condition, of ``growth`` theta and ``growth_constant`` lambda, is
 ``F(w) - F(w*) >= lambda ||w - w*||^theta``.
 
-*Needed for privacy.* For Theorems 1 to 3, more than the paper states: losses of a score with
-bounded rows, and steps within its stability bound. For Theorems 6 and 7 nothing of the loss, but
-noise that is calibrated over batches and not as printed.
+*Needed for privacy.* Theorems 1 to 3 need more than the paper states: losses of a score with
+bounded rows, and steps within its stability bound. Theorems 6 and 7 need nothing of the loss, but
+their noise must be calibrated over batches and not as printed.
 
 *Needed for accuracy.* ``E sup_w ||gradient||^k <= moment_bound``, where ``k`` is twice the
 ``moment_order`` in Theorems 1 to 3 and equal to it in the others; convexity, a bounded set,
 smoothness.
+
+*Symbols.* ``n``, ``d``, ``q`` and ``D`` are ``n_rows``, ``n_features``, ``moment_order`` and
+``diameter``; ``r`` is the root of the moment bound, a scale of the gradient.
 """
 
 import math
@@ -35,13 +38,13 @@ def localized_bound(
 ) -> float:
     """Excess risk of the localised method for convex losses.
 
-    ``r D (n^(-1/2) + (sqrt(d log(1/delta)) / (n epsilon))^((q-1)/q))``, ``r`` the root of the
-    moment of order ``2 q``.
+    ``r D (n^(-1/2) + (sqrt(d log(1/delta)) / (n epsilon))^((q-1)/q))``, with ``r`` for the moment
+    of order ``2 q``.
 
-    *Constants.* Hidden ones and logarithms are set to 1.
+    *Constants.* Hidden constants and logarithms of the O-notation are set to 1.
 
-    *Correction.* The paper adds ``D sqrt(log(1/fp)) / (2^(p+1) sqrt(n))``, which is omitted here:
-    it is not proved and does not have the units of a gradient.
+    *Correction.* The paper adds ``D sqrt(log(1/beta)) / (2^(p+1) sqrt(n))`` with the failure
+    probability beta, which is omitted here: it is not proved, and lacks the units of a gradient.
 
     *Reference.* Xu and others 2025, Theorem 1.
 
@@ -71,9 +74,9 @@ def tsybakov_bound(
 
     ``a`` is :func:`localized_bound` without its diameter.
 
-    *Constants.* Hidden ones and logarithms are set to 1. Algorithm 4 has this bound for ``growth >=
-    2``, and Algorithm 5 above a known bound larger than 1; its constant explodes as the known bound
-    falls to 1.
+    *Constants.* Hidden constants and logarithms are set to 1. Algorithm 4 has this bound for
+    ``growth >= 2``. Algorithm 5 has it if the growth exceeds a known number above 1; its constant
+    explodes as that number falls to 1.
 
     *Correction.* As in :func:`localized_bound`.
 
@@ -104,11 +107,11 @@ def accelerated_bound(
 ) -> float:
     """Excess risk of the accelerated method: :func:`localized_bound` with moments of order q.
 
-    *Constants.* Hidden ones are set to 1.
+    *Constants.* Hidden constants are set to 1.
 
     *Correction.* The paper claims it for ``epsilon`` of the order ``sqrt(log(n/delta) / n)``, from
-    shuffling. With noise that is private without the shuffle, the private term is
-    ``2 C sqrt(d T) / (n mu)``, and T must be chosen for it.
+    shuffling. With noise that is private without the shuffle, the term of the noise is
+    ``2 C sqrt(d T) / (n mu)`` for T steps with clip norm C; it grows with T.
 
     *Reference.* Xu and others 2025, Theorem 6.
 
@@ -134,11 +137,11 @@ def accelerated_tsybakov_bound(
     growth_constant: float = 1.0,
     moment_bound: float = 1.0,
 ) -> float:
-    """Excess risk of phases of the accelerated method under the noise condition.
+    """Excess risk of the accelerated method, run in phases, under the noise condition.
 
     :func:`tsybakov_bound` with moments of order q.
 
-    *Constants.* Hidden ones and logarithms are set to 1.
+    *Constants.* Hidden constants and logarithms are set to 1.
 
     *Correction.* As in :func:`accelerated_bound`, for the smallest phase.
 
@@ -170,12 +173,12 @@ def tsybakov_lower_bound(
     ``(r (sqrt(d) / (n sqrt(rho)))^((q-1)/q))^(theta/(theta-1))``; as theta grows, it tends to the
     bound of convex losses.
 
-    *Constants.* Hidden ones, and that of the noise condition, are set to 1. Needs
+    *Constants.* Hidden constants, and that of the noise condition, are set to 1. Needs
     ``n >= sqrt(d / rho)``.
 
-    *Correction.* The theorem prints ``d / (n sqrt(rho))`` for the chance of its laws; the proof has
-    ``sqrt(d) / (n sqrt(rho))``. Both need a factor of 0.1 to prove anything. The printed set is too
-    large for its moments.
+    *Correction.* The hard distributions have a rare point. The theorem prints its probability as
+    ``d / (n sqrt(rho))``, the proof as ``sqrt(d) / (n sqrt(rho))``; both need a factor of 0.1 to
+    prove anything. The radius of the printed set violates the assumption on the moments.
 
     *Reference.* Xu and others 2025, Theorem 4.
 
@@ -196,10 +199,10 @@ def tsybakov_lower_bound_sampling(
 ) -> float:
     """Least excess risk of any algorithm, private or not: ``(r / sqrt(n))^(theta/(theta-1))``.
 
-    *Constants.* Hidden ones, and that of the noise condition, are set to 1.
+    *Constants.* Hidden constants, and that of the noise condition, are set to 1.
 
-    *Correction.* The proof's bias ``sqrt(d/n)`` would give another rate, but its divergence is too
-    large for a proof; ``0.1 / sqrt(n)`` proves this rate.
+    *Correction.* The proof's bias ``sqrt(d/n)`` would give another rate, but the divergence of
+    distributions with this bias is too large for a proof; ``0.1 / sqrt(n)`` proves this rate.
 
     *Reference.* Xu and others 2025, Theorem 5.
 
@@ -230,8 +233,9 @@ def localized_risk(
 
     Distance ``D^2 l_1 / 2``, sampling ``sum 2 r^2 / (l_i n_i)``, noise of earlier phases
     ``sum (l_i / 2) d s_(i-1)^2``, noise of the last phase ``r sqrt(d) s``, and clipping
-    ``D r^q / ((q-1) C^(q-1))``, with regularisation ``l_i = 4^i / (eta n_i)``. A heuristic: no
-    theorem has these constants.
+    ``D r^q / ((q-1) C^(q-1))``. Phase i has ``n_i`` records, regularisation
+    ``l_i = 4^i / (eta n_i)`` with the step parameter eta, and noise ``s_i``; C is the clip norm. A
+    heuristic: no theorem has these constants.
 
     *Reference.* Xu and others 2025, Algorithm 3, with the noise for the sensitivity
     ``2 C / (n_i l_i)``.
@@ -243,29 +247,30 @@ def localized_risk(
     >>> round(localized_risk(step_parameter=0.003, **args, **clip), 3)
     1.096
     """
-    tails = (moment_order - 1.0) * clip_norm ** (moment_order - 1.0)
-    risk = diameter * gradient_scale**moment_order / tails
-    spread = diameter**2
+    clipped = (moment_order - 1.0) * clip_norm ** (moment_order - 1.0)
+    risk = diameter * gradient_scale**moment_order / clipped
+    squared_distance = diameter**2  # of a phase's start from the minimiser
     for phase, size in enumerate(localized_phases(n_rows=n_rows, n_minimum=n_minimum), start=1):
         regularisation = 4.0**phase / (step_parameter * size)
-        risk += regularisation / 2.0 * spread + 2.0 * gradient_scale**2 / (regularisation * size)
-        move = localized_sensitivity(
+        sampling = 2.0 * gradient_scale**2 / (regularisation * size)
+        risk += regularisation / 2.0 * squared_distance + sampling
+        sensitivity = localized_sensitivity(
             n_rows=size, clip_norm=clip_norm, regularisation=regularisation
         )
-        spread = n_features * (move / mu) ** 2
-    return float(risk + gradient_scale * math.sqrt(spread))
+        squared_distance = n_features * (sensitivity / mu) ** 2
+    return float(risk + gradient_scale * math.sqrt(squared_distance))
 
 
 def _rate(n_rows: int, n_features: int, order: float, epsilon: float, delta: float) -> float:
-    """Add sampling and privacy, in units of the gradient's scale."""
-    cost = math.sqrt(-n_features * math.log(delta)) / (n_rows * epsilon)
-    return 1.0 / math.sqrt(n_rows) + tail_power(cost, order)
+    """Add the errors from sampling and from privacy, in units of the gradient's scale."""
+    noise = math.sqrt(-n_features * math.log(delta)) / (n_rows * epsilon)
+    return 1.0 / math.sqrt(n_rows) + tail_power(noise, order)
 
 
 def _growth_power(error: float, growth: float, constant: float) -> float:
-    """Risk at which a gradient error of this size stops the descent."""
-    room = 1.0 / (growth - 1.0)
-    return math.pow(error, growth * room) * math.pow(constant, -room)
+    """Excess risk below which a gradient error of this size hides the descent direction."""
+    power = 1.0 / (growth - 1.0)
+    return math.pow(error, growth * power) * math.pow(constant, -power)
 
 
 def check_growth(growth: float, least: float) -> None:
