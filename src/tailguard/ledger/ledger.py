@@ -377,7 +377,7 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook displays."""
-        facts = {"cap": self.cap.describe(), "counts": self.unit, "fits": self.describe_left()}
+        facts = {"cap": self.cap.describe(), "unit": self.unit, "left": self.describe_left()}
         facts |= {"file": self.path}
         return html_table([("ledger", self.name), *facts.items()])
 
