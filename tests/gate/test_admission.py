@@ -213,6 +213,56 @@ def test_a_plain_attribute_put_upon_a_query_is_refused_too():
         check_admitted(query)
 
 
+class LyingAttributes(dict):
+    """Attributes that are shown as they were before they were changed."""
+
+    def __init__(self, shown, **changed):
+        super().__init__(shown | changed)
+        self.shown = shown
+
+    def keys(self):
+        return self.shown.keys()
+
+    def items(self):
+        return self.shown.items()
+
+    def __iter__(self):
+        return iter(self.shown)
+
+
+class LyingName(str):
+    """The name of a method, which says that it is the name of any field."""
+
+    taken = None
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return hash(str(self) if self.taken is None else self.taken)
+
+
+def test_attributes_that_are_not_shown_are_refused():
+    query = LevelGradients(View.plain(None, Units.raw(3, intercept=False)), 1.0, (1.0,))
+    object.__setattr__(query, "__dict__", LyingAttributes(vars(query), view=UnreadableRows()))
+    refused(query, np.zeros(3))
+    query = CountBelow(columns=(0,))
+    object.__setattr__(query, "__dict__", LyingAttributes(vars(query), answer=print))
+    refused(query, np.zeros(1))
+    loss = tg.losses.Squared()
+    object.__setattr__(loss, "__dict__", LyingAttributes(vars(loss), slope=NeighbourlyLoss().slope))
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        check_known(loss)
+
+
+def test_an_attribute_whose_name_equals_all_names_is_refused():
+    loss, name = tg.losses.RecordGradient(lambda w, x, y: x), LyingName("valid_target")
+    vars(loss)[name] = print
+    name.taken = "function"
+    with pytest.raises(InputError, match=r"loss must be one of tg\.losses"):
+        check_known(loss)
+
+
 @pytest.mark.parametrize("holder", [tuple, list])
 def test_what_sits_in_a_tuple_or_a_list_is_walked_through(holder):
     view = View.plain(NeighbourlyLoss(), Units.raw(3, intercept=False))

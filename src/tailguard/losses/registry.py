@@ -61,11 +61,23 @@ def is_known(loss: object) -> bool:
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
-    for name, value in vars(loss).items():
+    held = attributes_of(loss)
+    if held is None:
+        return False
+    for name, value in held.items():
         plain = name == FUNCTION or type(value) in ALLOWED.get(name, NUMBERS)
         if name not in names or not plain:
             return False
     return True
+
+
+def attributes_of(value: object) -> dict[str, Any] | None:
+    """Return the attributes of an object; None if it may show others than its methods would see.
+
+    A dictionary of a class of somebody's own, or a name of one, could show what it likes.
+    """
+    held = vars(value)
+    return held if type(held) is dict and all(type(name) is str for name in held) else None
 
 
 def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.checks import InputError, QueryError
-from tailguard.losses.registry import is_known, is_registered
+from tailguard.losses.registry import attributes_of, is_known, is_registered
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
@@ -94,11 +94,14 @@ def check_admitted(query: object) -> None:
 def _held(holder: Any) -> dict[str, Any]:
     """Return all that a registered object holds; refuse attributes besides fields and caches."""
     kind: Any = type(holder)
-    held: dict[str, Any] = vars(holder)
-    for name in held.keys() - _field_names(kind):
-        if not isinstance(getattr(kind, name, None), cached_property):
-            raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
+    held, names = attributes_of(holder), _field_names(kind)
+    if held is None or not all(name in names or _is_cache(kind, name) for name in held):
+        raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
     return held
+
+
+def _is_cache(kind: Any, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
 
 
 @cache
