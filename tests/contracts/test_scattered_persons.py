@@ -14,6 +14,7 @@ from support.person_attack import EXAMPLES, UNITS, calibrated, lattice, neighbou
 from support.person_tables import on_disk, scattered, shuffled, written
 from support.told import Told
 from tailguard.data.rows import keys as keys_module
+from tailguard.data.rows import person_file
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.record_file import RecordFile
@@ -191,8 +192,10 @@ def full(file, text, place):
     raise OSError(28, "No space left on device")
 
 
-def test_a_void_row_more_moves_no_chunk_of_a_file():
+@pytest.mark.parametrize("gathered", [0, 2**25], ids=["on disk", "in memory"])
+def test_a_void_row_more_moves_no_chunk_of_a_file(gathered, monkeypatch):
     """It would move all later rows, each of which is rounded by itself."""
+    monkeypatch.setattr(person_file, "NUMBERS_GATHERED", gathered)
     example = next(e for name, e in EXAMPLES.items() if name.startswith("second-moments"))
     unit, rng = Unit(person="key", max_rows=5), np.random.default_rng(0)
     rows = rng.standard_normal((5_000, example.width))
