@@ -83,6 +83,14 @@ def test_nothing_is_spent_without_a_reservation():
     assert books.reserved == Composed(())
 
 
+def test_no_holder_of_an_event_changes_the_books():
+    books, event = MemoryBooks(), Gaussian(0.25)
+    books.reserve(event)
+    for held in books.reserved.events:
+        object.__setattr__(held, "mu", 9.0)
+    assert books.reserved == Composed((Gaussian(0.25),))
+
+
 def test_refusal_comes_before_spending_and_changes_nothing():
     books = MemoryBooks()
     books.reserve(Repeated(Gaussian(0.25), 2))
