@@ -24,9 +24,10 @@ class Candidate:
     predicted_error
         Error of a mean in l2 norm, or excess risk.
     n_passes
-        How often every record is read.
+        How many times each record is read.
     noise_std
-        Noise on every coordinate of a step, or of the answer; NaN if it depends on the records.
+        Standard deviation of the noise on every coordinate of a step, or of the answer; NaN if it
+        depends on the records.
     unit
         The units of error and noise.
 
@@ -60,14 +61,14 @@ class RowsUsed:
     Attributes
     ----------
     max_rows
-        The most rows of one person that are used.
+        The largest number of rows of one person that are used.
     noise
         The error of privacy noise with ``person=``.
     group_noise
-        The same for a fit that protects rows, with its guarantee divided among ``max_rows`` of
-        them; it does not protect persons with more rows. NaN if impossible.
+        The same error for a fit that protects rows, with the guarantee divided by group privacy
+        among ``max_rows`` rows. It does not protect persons with more rows. NaN if impossible.
     sampling
-        The error of sampling persons, if the rows of one have a correlation of 0, .5 or 1.
+        The error of sampling persons, if a person's rows have a correlation of 0, .5 or 1.
 
     Examples
     --------
@@ -95,24 +96,28 @@ def rows_used(
     sampling_error: float,
     power: float,
 ) -> tuple[RowsUsed, ...]:
-    """Predict errors for each ``max_rows``; ``rows`` are guesses of how many rows persons have.
+    """Predict errors for each ``max_rows``, given guesses of how many ``rows`` persons have.
 
-    ``noise_error`` predicts for a number of records; a person counts as one, however many of her
-    rows are used. The mean of ``k`` rows with correlation ``c`` has ``c + (1 - c) / k`` of the
-    variance of a row: its error is ``sampling_error`` times that to the ``power``.
+    ``noise_error`` predicts the noise for a number of records; a person counts as one record,
+    whatever her number of rows. The mean of ``k`` rows with correlation ``c`` has ``c + (1 - c) /
+    k`` times the variance of one row. Its error is ``sampling_error`` times this factor to the
+    ``power``.
     """
-    numbers = (base * 10**tens for tens in range(7) for base in (1, 2, 5))
-    noise, found = noise_error(persons, guarantee), []
-    for most in (*takewhile(lambda number: number < max(rows), numbers), math.ceil(max(rows))):
-        kept = [min(each, most) for each in rows]
+    round_numbers = (base * 10**tens for tens in range(7) for base in (1, 2, 5))
+    noise, predictions = noise_error(persons, guarantee), []
+    below_largest = takewhile(lambda number: number < max(rows), round_numbers)
+    for max_rows in (*below_largest, math.ceil(max(rows))):
+        rows_kept = [min(each, max_rows) for each in rows]
         try:
-            group = noise_error(max(1, round(persons * fmean(kept))), guarantee.of_one_row(most))
-        except InputError:  # too small a budget for any method
-            group = math.nan
-        unrelated = fmean(1.0 / each for each in kept)
-        errors = (sampling_error * (c + (1.0 - c) * unrelated) ** power for c in CORRELATIONS)
-        found.append(RowsUsed(most, noise, group, tuple(errors)))
-    return tuple(found)
+            n_rows = max(1, round(persons * fmean(rows_kept)))
+            group_noise = noise_error(n_rows, guarantee.of_one_row(max_rows))
+        except InputError:  # the budget is too small for any method
+            group_noise = math.nan
+        unrelated = fmean(1.0 / each for each in rows_kept)
+        factors = (c + (1.0 - c) * unrelated for c in CORRELATIONS)
+        errors = (sampling_error * factor**power for factor in factors)
+        predictions.append(RowsUsed(max_rows, noise, group_noise, tuple(errors)))
+    return tuple(predictions)
 
 
 @dataclass(frozen=True)
@@ -128,10 +133,11 @@ class Advice:
     refusals
         Each method that cannot be used, and the reason.
     notes
-        What a reader should know before choosing.
+        What a reader should know before choosing a method.
     useful_rows
-        For a loss of the estimators, the records from which its default fit beats a constant at
-        this budget, as ``fit`` itself warns; None if no number suffices.
+        For a loss of the estimators: the number of records from which the default fit predicts
+        better than a constant at this budget, as in the warning of ``fit``. None if no number
+        suffices.
     by_max_rows
         If records are persons, predictions for the recommended method at each ``max_rows``.
 
@@ -155,7 +161,7 @@ class Advice:
 
     @property
     def recommended(self) -> Candidate:
-        """The method to take."""
+        """The recommended method."""
         return self.candidates[0]
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,9 +193,9 @@ class Advice:
             f"  {'method':{width}} {'error':>9} {'passes':>7} {'noise':>9}",
         ]
         for candidate in self.candidates:
-            mark = "*" if candidate is self.recommended else " "
+            star = "*" if candidate is self.recommended else " "
             lines.append(
-                f"{mark} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
+                f"{star} {candidate.method:{width}} {_shown_cell(candidate.predicted_error)} "
                 f"{candidate.n_passes:7g} {_shown_cell(candidate.noise_std)}"
             )
         unit = self.recommended.unit
@@ -211,11 +217,11 @@ class Advice:
         """Return the table of rows of a person."""
         if not self.by_max_rows:
             return []
-        head = "".join(f"{f'at {each:g}':>10}" for each in CORRELATIONS)
+        headers = "".join(f"{f'at {each:g}':>10}" for each in CORRELATIONS)
         lines = [
             "",
             "Privacy noise, and the error of sampling where rows of a person correlate:",
-            f"  {'max_rows':>8} {'noise':>9} {'by group':>9}{head}",
+            f"  {'max_rows':>8} {'noise':>9} {'by group':>9}{headers}",
         ]
         for each in self.by_max_rows:
             cells = " ".join(map(_shown_cell, (each.noise, each.group_noise, *each.sampling)))

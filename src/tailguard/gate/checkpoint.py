@@ -5,29 +5,31 @@ from its start: the gate returns the recorded answers without reading a record, 
 more, and then continues. Its books are written again, with the same lines.
 
 *Why nothing is paid twice.* A release is recorded before the solver gets it, so the solver gets the
-same answer again. A question that was being answered when the process ended is asked again with
-fresh noise, and charged once: its first answer was in the memory of that process and, at most, in
-the file without its key, so nobody read it. A file that ends in the middle of a key is refused.
+same answer again. If the process ended while it answered a question, the question is asked again
+with fresh noise, and charged once: its first answer was only in the memory of that process, or also
+in the file but without its key, so nobody read it. A file that ends in the middle of a key is
+refused.
 
-*What a fresh secret may replace.* Random pairs and groups are drawn again after the stop. Each
-answer has its stated sensitivity given any order, so the answers need not have the same order. The
-same holds for the sample of each answer, and for the one block that several answers read: their
-costs add up whichever records it holds. Of several blocks the costliest counts, since a record is
-in one of them. That is false for two partitions, so such plans are refused.
+*What a fresh secret may replace.* Random pairs and groups are drawn again after the stop. An
+answer has its stated sensitivity in any order of the records, so later answers may use another
+order. The same holds for the sample of each answer, and for the one block that several answers
+read: their costs add up whichever records it holds. For several blocks only the costliest counts,
+since a record is in one of them. A record may be in different blocks of two partitions, so plans
+with several blocks are refused.
 
 *Why an answer is sealed.* A reader of the file who sees part of an answer, and later another answer
 to the same question, has two answers. So an answer is first encrypted with a key, and the short key
-is written once all of the answer is on the disk. Without its key nobody can read an answer.
+is written after the whole answer is on the disk. Without its key nobody can read an answer.
 
 *The file* only grows, by lines that are on the disk before the run uses them. The digest of a line
 covers its own text and the digest before it. A process that is killed while it writes leaves at
-most one incomplete line, the last one, which counts as never written.
+most one incomplete line, the last one, which is treated as never written.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (questions chosen in
-the light of earlier answers, within what was reserved); FIPS 202 (SHAKE256 with a secret random key
-of 256 bits is a stream that cannot be told from chance without it).
+Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (questions that
+depend on earlier answers, within the reserved budget); FIPS 202 (SHAKE256 with a secret random key
+of 256 bits: without the key nobody can distinguish the stream from random bytes).
 """
 
 import json
@@ -51,28 +53,28 @@ from tailguard.noise.sources import CryptographicSource, Source
 from tailguard.privacy.books import Books
 from tailguard.version import __version__
 
-# Integers of 64 bits, the lowest byte first, on every machine. Decimal digits would be longer for
-# larger numbers, and the length of a file is not secret.
+# Integers of 64 bits, lowest byte first, on every machine. Their length is fixed: decimal digits
+# would reveal the size of a number, since the length of a file is not secret.
 STORED = "<i8"
 
 
 def sealed(numbers: IntArray, key: bytes) -> str:
-    """Encrypt integers as text; use a key once."""
+    """Encrypt integers as text; never use a key twice."""
     return b64encode(_masked(numbers.astype(STORED).tobytes(), key)).decode()
 
 
 def unsealed(text: str, key: bytes) -> IntArray:
-    """Return the integers that were sealed."""
+    """Decrypt what ``sealed`` returned."""
     return np.frombuffer(_masked(b64decode(text), key), dtype=STORED).astype(np.int64)
 
 
 def _masked(plain: bytes, key: bytes) -> bytes:
-    """Return the bytes xor the key's stream; masking twice gives them back."""
+    """Return the bytes xor the key's stream; masking twice restores the bytes."""
     stream = np.frombuffer(shake_256(key).digest(len(plain)), dtype=np.uint8)
     return (np.frombuffer(plain, dtype=np.uint8) ^ stream).tobytes()
 
 
-# Every line begins so; a file that begins otherwise is not overwritten.
+# Every line begins with these bytes; a file that begins otherwise is not overwritten.
 BEGINNING = b'{"content":{'
 
 fcntl: ModuleType | None
@@ -88,9 +90,9 @@ class CheckpointFile:
     Attributes
     ----------
     lines
-        Kind and content of each.
+        Kind and content of each line.
     rest
-        The beginning of a last line that was cut short; the next line overwrites it.
+        The incomplete last line, if any; the next line overwrites it.
     """
 
     def __init__(self, path: str) -> None:
@@ -119,7 +121,7 @@ class CheckpointFile:
         try:
             self._file.truncate(self._file.seek(-len(self.rest), os.SEEK_END))
             self.rest = b""
-            # Without a buffer this is one system call, which writes less on a full disk.
+            # Without a buffer this is one system call; on a full disk it writes only a part.
             written = self._file.write(line)
             os.fsync(self._file.fileno())
         except OSError:
@@ -141,7 +143,7 @@ class CheckpointFile:
         self.close()
 
     def _hold(self) -> None:
-        """Lock the file; refuse one that another run holds."""
+        """Lock the file; refuse a file that another run has locked."""
         if fcntl is None:
             raise InputError(
                 "checkpoint must be None on this system, which cannot hold a file for one run."
@@ -154,7 +156,7 @@ class CheckpointFile:
             ) from None
 
     def _read(self) -> bytes:
-        """Read all lines; return the beginning of one that was cut short."""
+        """Read all lines; return the incomplete last line, or nothing."""
         self._file.seek(0)
         text = self._file.read()
         whole, _, rest = text.rpartition(b"\n")
@@ -166,13 +168,14 @@ class CheckpointFile:
         return rest
 
     def _checked(self, line: bytes) -> tuple[str, dict[str, Any]]:
+        """Return kind and content of a line; refuse a line that was changed."""
         try:
-            read = json.loads(line)
-            kind, content = str(read["kind"]), dict(read["content"])
-            again, digest = _line(kind, content, self._digest)
+            data = json.loads(line)
+            kind, content = str(data["kind"]), dict(data["content"])
+            rewritten, digest = _line(kind, content, self._digest)
         except (ValueError, TypeError, LookupError, RecursionError):
-            again, digest = b"", ""
-        if again != line + b"\n":
+            rewritten, digest = b"", ""
+        if rewritten != line + b"\n":
             raise self._foreign()
         self._digest = digest
         return kind, content
@@ -192,7 +195,7 @@ def _line(kind: str, content: dict[str, Any], before: str) -> tuple[bytes, str]:
 
 
 RUN, ANSWER, KEY, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finished"
-"""Kinds of lines: the run's facts; an answer under its key; the key; another start; the end."""
+"""Kinds of lines: the run's facts; an encrypted answer; its key; a resumption; the end."""
 
 VERSION = 1  # of the format
 # How the line of a key begins.
@@ -205,8 +208,7 @@ class Checkpoint:
     Parameters
     ----------
     path
-        The file: a new one for a new run, else that of the run to resume. It is locked until
-        ``close``.
+        A new file for a new run, or the file of the run to resume. It is locked until ``close``.
     source
         The source of the run's noise. At a recorded answer, a simulation's source moves to its
         position after that answer.
@@ -220,7 +222,7 @@ class Checkpoint:
         self._lock = Lock()
         self._log = CheckpointFile(os.path.realpath(os.fspath(path)))
         kinds = [kind for kind, _ in self._log.lines]
-        self.resumed = bool(kinds)  # not if the process ended before its first line was whole
+        self.resumed = bool(kinds)  # False if the process ended before its first line was complete
         self.finished = FINISHED in kinds
         self.starts = kinds.count(RESUMED) + int(self.resumed)
         self.run = f"{int(self._secret.words(1)[0]):016x}"
@@ -247,25 +249,25 @@ class Checkpoint:
     def recorded(self, release: dict[str, Any], question: Any = None) -> IntArray | None:
         """Return the recorded answer to a release; None if it must be drawn."""
         # What cannot be written is refused here, before an answer is drawn.
-        asked = canonical(_with_question(release, question))
+        requested = canonical(_with_question(release, question))
         with self._lock:
             if self._next == len(self._answers):
                 if self.finished:
                     raise self._differs("asks for more")
                 return None
             answer, key = self._answers[self._next]
-            if canonical(answer["release"]) != asked:
+            if canonical(answer["release"]) != requested:
                 raise self._differs("asks for something else")
             self._next += 1
             self._source.move_to(answer["words"])
             return unsealed(answer["sealed"], bytes.fromhex(key))
 
     def keep(self, release: dict[str, Any], answer: IntArray, question: Any = None) -> None:
-        """Record an answer that was drawn, under a key, and then the key."""
+        """Record a drawn answer in encrypted form, and then its key."""
         key = self._secret.words(4).tobytes()
-        hidden = {"sealed": sealed(answer, key), "words": self._source.n_drawn}
+        encrypted = {"sealed": sealed(answer, key), "words": self._source.n_drawn}
         with self._lock:
-            self._log.append(ANSWER, {"release": _with_question(release, question), **hidden})
+            self._log.append(ANSWER, {"release": _with_question(release, question), **encrypted})
             self._log.append(KEY, {"key": key.hex()})
 
     def finish(self) -> None:
@@ -275,7 +277,7 @@ class Checkpoint:
             self.finished = True
 
     def opened(self, ledger: Any) -> Books:
-        """Return the run's books in a ledger, which refuses a copy that is resumed later."""
+        """Return the run's books in a ledger; the ledger refuses to resume a copy of the file."""
         if not self.resumed:
             books: Books = ledger.opened(self.run)
         else:
@@ -291,7 +293,7 @@ class Checkpoint:
             self._log.discard()
 
     def _stored_answers(self) -> list[tuple[dict[str, Any], str]]:
-        """Return the answers that have a key, each with it."""
+        """Return each answer that has a key, and the key."""
         lines = self._log.lines
         if not lines:
             return []
@@ -304,8 +306,8 @@ class Checkpoint:
         self.run = str(lines[0][1]["run"])
         return [
             (answer, key["key"])
-            for (kind, answer), (after, key) in pairwise(lines)
-            if (kind, after) == (ANSWER, KEY)
+            for (kind, answer), (next_kind, key) in pairwise(lines)
+            if (kind, next_kind) == (ANSWER, KEY)
         ]
 
     def _differs(self, what: str) -> ReleaseError:

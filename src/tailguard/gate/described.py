@@ -2,9 +2,9 @@
 
 The text is built from numbers, words, collections of these, and fields of the library's own
 dataclasses. It never uses the ``repr`` of other objects, and describes a function by its name only.
-So nothing that a user's function or object holds can get into the file. A fact that cannot be
-described is refused: without it a checkpoint could not detect that it belongs to another run, and a
-digest of it would confirm a guess of its contents.
+So no value in a user's function or object can get into the file. A fact that cannot be described is
+refused. Without the fact, a checkpoint could not detect that it belongs to another run; and with a
+digest of the fact, a reader could confirm a guess of its contents.
 """
 
 import sys
@@ -19,14 +19,14 @@ import numpy as np
 from tailguard.checks import InputError
 
 PLAIN = (NoneType, bool, int, float, str)
-CODE = (ModuleType, np.ufunc, type(np.sum))  # the last is the type of np.sum and its like
+CODE = (ModuleType, np.ufunc, type(np.sum))  # the last is the type of functions such as np.sum
 
 # The package whose classes hold public parameters only.
 OWN = f"{__name__.partition('.')[0]}."
 
 
 def described(fact: object) -> str:
-    """Describe a fact by numbers and names; refuse one that holds anything else."""
+    """Describe a fact by numbers and names; refuse a fact that holds anything else."""
     if isinstance(fact, np.generic):
         fact = fact.item()
     if type(fact) in PLAIN:
@@ -37,37 +37,37 @@ def described(fact: object) -> str:
         return f"{type(fact).__name__}({', '.join(map(described, fact))})"
     if isinstance(fact, Mapping):
         return f"Mapping({', '.join(map(described, fact.items()))})"
-    named = isinstance(fact, type) or (callable(fact) and not _is_own(fact))
-    return _function_name(fact) if named else _object_described(fact)
+    is_function = isinstance(fact, type) or (callable(fact) and not _is_own(fact))
+    return _function_name(fact) if is_function else _object_described(fact)
 
 
 def _object_described(fact: Any) -> str:
-    """Describe an object by its fields; those of a class of others must be single values."""
+    """Describe an object by its fields, which in a foreign class must be single values."""
     kind = type(fact)
     if not (is_dataclass(fact) or hasattr(fact, "__dict__")):
         raise _refusal(f"an object of {kind.__qualname__!r} is part of the run")
     parts = []
-    for name, value in _held(fact):
+    for name, value in _fields_of(fact):
         if not (_is_own(fact) or _is_single(value)):
             raise _refusal(f"{kind.__qualname__!r} holds more than a number or a word in {name!r}")
         parts.append(f"{name}={described(value)}")
     return f"{kind.__qualname__}({', '.join(parts)})"
 
 
-def _held(fact: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of an object's fields; a public name replaces its functions."""
+def _fields_of(fact: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of fields; omit functions if the object has a public name."""
     if not is_dataclass(fact):
         yield from sorted(vars(fact).items())
         return
-    for each in fields(fact):
-        value = getattr(fact, each.name)
-        named = callable(value) and getattr(fact, "public_name", None) is not None
-        if not (named or each.name.startswith("_")):
-            yield each.name, value
+    for each_field in fields(fact):
+        value = getattr(fact, each_field.name)
+        is_replaced = callable(value) and getattr(fact, "public_name", None) is not None
+        if not (is_replaced or each_field.name.startswith("_")):
+            yield each_field.name, value
 
 
 def _is_own(fact: object) -> bool:
-    """Whether an object's class is a dataclass of this library, and no subclass from elsewhere."""
+    """Whether an object's class is a dataclass that this library defines."""
     return is_dataclass(fact) and type(fact).__module__.startswith(OWN)
 
 
@@ -84,7 +84,7 @@ def _refusal(what: str) -> InputError:
 
 
 def _function_name(function: Any) -> str:
-    """Return module and name of a function, or refuse one that holds values."""
+    """Return module and name of a function; refuse a function that holds values."""
     code = getattr(function, "py_func", function)  # the Python function of a compiled one
     name = getattr(code, "__qualname__", type(code).__qualname__)
     if not _is_code(code, set()):
@@ -96,26 +96,26 @@ def _function_name(function: Any) -> str:
     return f"{code.__module__}.{name}"
 
 
-def _is_code(value: Any, seen: set[int]) -> bool:
+def _is_code(value: Any, checked: set[int]) -> bool:
     """Whether a value is only code: neither it nor anything bound to it holds other values."""
     value = getattr(value, "py_func", value)
-    if id(value) in seen or isinstance(value, CODE):
+    if id(value) in checked or isinstance(value, CODE):
         return True
-    named = isinstance(value, type) or str(getattr(value, "__module__", "")).startswith(OWN)
-    if named and _is_of_module(value):
+    may_be_public = isinstance(value, type) or str(getattr(value, "__module__", "")).startswith(OWN)
+    if may_be_public and _is_of_module(value):
         return True
     if isinstance(value, BuiltinFunctionType):
         return isinstance(value.__self__, ModuleType | NoneType)
     if isinstance(value, MethodType):
-        return isinstance(value.__self__, type) and _is_code(value.__self__, seen)
+        return isinstance(value.__self__, type) and _is_code(value.__self__, checked)
     if not isinstance(value, FunctionType):
         return False
-    seen.add(id(value))
-    return all(_is_code(each, seen) for each in _bound_to(value))
+    checked.add(id(value))
+    return all(_is_code(each, checked) for each in _bound_to(value))
 
 
 def _bound_to(function: FunctionType) -> Iterator[Any]:
-    """Yield the values of defaults, closure and attributes."""
+    """Yield the values in a function's defaults, closure and attributes."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     yield from vars(function).values()
@@ -125,8 +125,8 @@ def _bound_to(function: FunctionType) -> Iterator[Any]:
 
 
 def _is_of_module(code: Any) -> bool:
-    """Whether a module has the code under its name, so that it is code that anyone can read."""
-    named: Any = sys.modules.get(code.__module__)
+    """Whether the code can be looked up in its module, so that it is public code."""
+    known: Any = sys.modules.get(code.__module__)
     for name in getattr(code, "__qualname__", "?").split("."):
-        named = getattr(named, name, None)
-    return named is code
+        known = getattr(known, name, None)
+    return known is code

@@ -2,9 +2,10 @@
 
 Reference
 ---------
-Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds whatever the
-run asks adaptively (``privacy/books/books.py`` has the proof). Dwork and Roth 2014, Proposition 2.1
-(post-processing): whatever a solver does with gate answers costs nothing beyond the answers.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: the reserved event bounds the cost of
+all questions of the run, even if they depend on earlier answers (``privacy/books/books.py`` has the
+proof). Dwork and Roth 2014, Proposition 2.1 (post-processing): what a solver computes from the
+gate's answers costs nothing in addition.
 """
 
 from collections.abc import Mapping
@@ -30,20 +31,20 @@ from tailguard.sets.l2_ball import L2Ball
 
 @dataclass(frozen=True)
 class SolverExample:
-    """How contract tests try a solver: the value of its class attribute ``example``.
+    """How contract tests run a solver: the value of its class attribute ``example``.
 
     Attributes
     ----------
     constraint
         A constraint set that it accepts, for any number of weights.
     intercept
-        Whether it is tried with an intercept.
+        Whether tests fit an intercept.
     exact
-        Options with which, without noise, every weight is within 1e-6 of the optimum; None if it
-        reads each record once, or depends on released numbers.
+        Options with which every weight is within 1e-6 of the optimum if there is no noise; None if
+        the solver reads each record once, or depends on released numbers.
     shown
-        Options, of at most three steps, for the audit in which one record pulls with full force and
-        the others are zero; None if another pair is a stronger test.
+        Options, of at most three steps, for the audit in which one record has the largest allowed
+        influence and the others are zero; None if another pair is a stronger test.
     skips
         Whether it may skip stages after looking at released numbers.
     """
@@ -65,7 +66,7 @@ class Solver(Protocol):
     """
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Compute stages, shares and step sizes, or refuse; from public numbers, never a record."""
+        """Compute stages, shares and step sizes from public numbers only, or refuse."""
         ...
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
@@ -105,12 +106,12 @@ class Solved(Reported):
 
     @property
     def trace(self) -> FloatArray:
-        """All iterates, one per row, in the units of the descent; they are released as well."""
+        """All iterates, one per row, in the units of the descent; they are also released."""
         return self.solution.trace
 
     @property
     def feature_bounds(self) -> FloatArray | None:
-        """Bounds to which each feature was cut; None if features were not cut."""
+        """The bounds at which features were clipped; None if they were not clipped."""
         return self.solution.feature_bounds
 
     @property
@@ -152,10 +153,10 @@ def run(
     assumptions: tuple[str, ...] = (),
     check: RecordCheck | None = None,
 ) -> Solved:
-    """Warn, reserve the whole planned spend, run, certify.
+    """Warn, reserve the whole plan, run the solver, and certify the result.
 
-    The certificate lists the caller's ``assumptions``, on which accuracy rests, with the plan's. A
-    ``check`` runs before the solver, whose plan was made for the budget left after the check.
+    The certificate lists the caller's ``assumptions`` for accuracy and those of the plan. A
+    ``check`` runs before the solver, and ``plan`` must be made for the budget that remains.
 
     Examples
     --------
@@ -209,17 +210,17 @@ def run(
 def all_fits(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
     """Return the events of all fits of an object; at the second fit, warn of their joint cost.
 
-    The warning depends on plans only: whether the records were the same is unknown here.
+    The warning depends on plans only: the fits may have used different records.
     """
     events = (*earlier, event)
     if len(events) == 2:
         cost = total_cost(Composed(events), guarantee.delta, bound_mu=True)
         totals = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
         name, value = next((k, v) for k, v in totals.items() if v is not None)
-        at = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
+        at_delta = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
         warn_before_spending(
             "an object is fitted a second time, and no ledger adds its fits up: if the records are "
-            f"the same, both cost {name} = {value:.4g}{at} together, and each certificate states "
+            f"the same, both cost {name} = {value:.4g}{at_delta} together, and each certificate states "
             "its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
         )
     return events

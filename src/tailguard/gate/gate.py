@@ -54,9 +54,9 @@ class Gate:
 
     Guarantee
     ---------
-    Everything that ``ask`` returned so far costs, together, at most the reserved event, and the
-    reserved event costs at most the guarantee, for replace-one neighbours with public ``n_rows``:
-    a row is replaced, or all rows of a person.
+    All answers of ``ask`` so far cost together at most the reserved event, and the reserved event
+    costs at most the guarantee, for replace-one neighbours with public ``n_rows``: a row is
+    replaced, or all rows of a person.
 
     Examples
     --------
@@ -113,8 +113,8 @@ class Gate:
     ) -> Self:
         """Wrap the user's data: arrays, tables, or ``Inputs`` that were read already.
 
-        ``loss`` defines which targets are valid; others make records void. ``classes`` declares the
-        labels. The other parameters are those of ``read_inputs``.
+        ``loss`` defines which targets are valid; any other target makes its record void.
+        ``classes`` declares the labels. The other parameters are those of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
@@ -141,7 +141,7 @@ class Gate:
 
     @property
     def books(self) -> ReadOnlyBooks:
-        """What this gate reserved and released."""
+        """The books of this gate: what it reserved and released."""
         return ReadOnlyBooks(self._books.own)
 
     @property
@@ -164,9 +164,8 @@ class Gate:
     ) -> None:
         """Reserve the planned event; refuse one that costs more than the guarantee.
 
-        ``coordinates`` is the number of coordinates that may be released in it: each adds the
-        distance between sampled and ideal noise, which is charged. A checkpoint must be of the same
-        ``run``.
+        At most ``coordinates`` numbers may be released under it. Each adds the distance between
+        sampled and ideal noise, which is charged. A checkpoint must come from the same ``run``.
 
         ``unprotected`` is for noise as papers print it. A simulation, with ``random_state`` and
         without a ledger, may then reserve more than the guarantee: books and certificate state that
@@ -191,15 +190,16 @@ class Gate:
 
         Guarantee
         ---------
-        Uniform over all partitions into blocks of these sizes, and over the orders within them;
-        which record is where never leaves the gate. Queries of different blocks cost as much as
-        those of the costliest block. If ``amplified``, blocks are of equal size, and the answers,
-        at most one per block and with Gaussian noise, cost one ``Shuffled`` event together.
+        Uniform over all partitions into blocks of these sizes, and over the orders within them. The
+        gate never reveals which record is in which block. Queries of different blocks cost together
+        as much as those of the costliest block. If ``amplified``, blocks are of equal size, and the
+        answers, at most one per block and with Gaussian noise, cost one ``Shuffled`` event
+        together.
 
-        The sizes of ``n_blocks`` blocks differ by one record at most, or not at all with
-        ``equal_sizes``, which leaves the rest unused; or ``sizes`` states them. ``within`` cuts a
-        block of an earlier partition. A name can be used once: other blocks under it would count as
-        the same.
+        The sizes are those in ``sizes``, or those of ``n_blocks`` blocks that differ by at most one
+        record. With ``equal_sizes`` they do not differ, and the remaining records are unused.
+        ``within`` cuts a block of an earlier partition. A name can be used once: two partitions
+        with one name would be charged as one.
         """
         n_rows = self.n_records if within is None else self._partitions.check(within).n_rows
         sizes = block_sizes(n_rows, n_blocks, sizes, equal=equal_sizes or amplified)
@@ -208,10 +208,10 @@ class Gate:
         return self._partitions.cut(name, sizes, amplified=amplified, within=within)
 
     def check_places(self, stages: Sequence[Stage]) -> None:
-        """Refuse stages that need places, or room on the disk, if there are none."""
+        """Refuse stages that need places if records have none, or if the disk is too small."""
         if isinstance(self._rows, UnorderedRows):
-            whole = any(not stage.reads_sample for stage in stages)
-            self._rows.check_places([stage.name for stage in stages], whole=whole)
+            reads_all = any(not stage.reads_sample for stage in stages)
+            self._rows.check_places([stage.name for stage in stages], whole=reads_all)
 
     def has_partition(self, name: str) -> bool:
         """Whether a partition has that name already."""
@@ -233,16 +233,17 @@ class Gate:
         with Laplace noise; or another event, with noise whose scale depends on the records and is
         never released. The query must have that form. The books keep the stage's name.
 
-        ``blocks`` of equal size answer separately, one row each, with independent noise; the stage
-        states the cost of each block to its own records. The books keep one release for all.
+        ``blocks`` of equal size answer separately, with independent noise; each answer is a row of
+        the result. The stage states what one block's answer costs the records of that block. The
+        books keep one release for all blocks.
 
         A stage with ``sampled`` reads a sample of that share of the records, drawn for this answer
-        and then discarded: uniform without replacement, in random order. Its members never leave
-        the gate. The answer costs ``mu`` to the drawn records, and ``Sampled(mu, sampled)`` to all.
-        Only Gaussian noise is possible.
+        and then discarded: uniform without replacement, in random order. The gate
+        never reveals which records were drawn. The answer costs the drawn records ``mu``, and all
+        records ``Sampled(mu, sampled)``. Only Gaussian noise is possible.
 
-        Means are divided by ``total``, such as a released total weight; by default by the number of
-        records read.
+        Means are divided by ``total``, such as a released total weight; the default is the number
+        of records read.
         """
         self._check_question(query, state)
         n_rows, reads, scope = self._reads(query, stage, block, blocks)
@@ -267,7 +268,7 @@ class Gate:
             persons = self.unit.person is not None
             check_question(query, state, weighted=self._rows.has_weight, persons=persons)
         if self.has_checkpoint:
-            described((query, state))  # refuses what a checkpoint cannot hold, before booking
+            described((query, state))  # before booking, refuse what a checkpoint cannot hold
 
     def _reads(
         self, query: Query, stage: Stage, block: Block | None, blocks: Blocks | None
@@ -275,37 +276,38 @@ class Gate:
         """Return how many records each answer reads, a reader for each, and their scope."""
         if not isinstance(stage, Stage):
             raise InputError(f"stage must be a stage of a plan; got {shown(stage)}.")
-        chosen = [] if block is None else [self._partitions.check(block)]
+        chosen_blocks = [] if block is None else [self._partitions.check(block)]
         if blocks is not None:
-            whole = self._partitions.check(Block(blocks, 0)).blocks
-            if len(set(whole.sizes)) > 1:
+            partition = self._partitions.check(Block(blocks, 0)).blocks
+            if len(set(partition.sizes)) > 1:
                 raise InputError("blocks must be of equal size to be asked together.")
-            chosen = [self._partitions.check(each) for each in whole]
-        if chosen and stage.sampled is not None:
+            chosen_blocks = [self._partitions.check(each) for each in partition]
+        if chosen_blocks and stage.sampled is not None:
             raise InputError("block must be None where a stage draws samples.")
-        if chosen or stage.sampled is not None or query.by_place:
+        if chosen_blocks or stage.sampled is not None or query.by_place:
             self.check_places([stage])  # the plan may not have checked it
-        if chosen:
-            scope: dict[str, Any] = {"blocks": chosen[0].blocks}
+        if chosen_blocks:
+            scope: dict[str, Any] = {"blocks": chosen_blocks[0].blocks}
             if blocks is None:
-                scope["index"] = chosen[0].index
+                scope["index"] = chosen_blocks[0].index
             rows_of = self._partitions.rows_of
-            return chosen[0].n_rows, [partial(rows_of, each) for each in chosen], scope
+            readers = [partial(rows_of, each) for each in chosen_blocks]
+            return chosen_blocks[0].n_rows, readers, scope
         if stage.sampled is not None:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
-            return n_rows, [partial(self._drawn, n_rows)], {"sample": (n_rows, self.n_records)}
+            return n_rows, [partial(self._sample, n_rows)], {"sample": (n_rows, self.n_records)}
         if self.has_checkpoint and query.random_order:
             self._partitions.draw_order()  # a simulation draws it before its recorded answers
-        every = partial(self._partitions.all_rows, random_order=query.random_order)
-        return self.n_records, [every], {}
+        all_records = partial(self._partitions.all_rows, random_order=query.random_order)
+        return self.n_records, [all_records], {}
 
-    def _drawn(self, n_rows: int) -> Rows:
-        """Draw a sample in random order: neighbours then differ within one chunk."""
+    def _sample(self, n_rows: int) -> Rows:
+        """Draw a sample in random order, so that neighbours differ within one chunk."""
         return self._rows.restricted(random_sample(self.n_records, n_rows, self._source))
 
     def _calibrate(self, query: Query, n_rows: int, stage: Stage, *, hidden: bool) -> Any:
-        """Choose the noise of a stage; only Gaussian noise if the records read are ``hidden``."""
+        """Choose the noise of a stage; only Gaussian noise if ``hidden`` records are read."""
         sizes = n_rows, self.n_features
         calibration = calibration_for(query, *sizes, stage.asked, self.unit.max_rows)
         if hidden and calibration.mechanism != "gaussian":
@@ -326,12 +328,12 @@ class Gate:
     def _noised(
         self, query: Any, state: Any, calibration: Any, read: Callable[[], Rows]
     ) -> IntArray:
-        """Read and add noise; errors after the first record is read are hidden.
+        """Answer a query with noise; hide errors that occur after the first record is read.
 
-        Earlier errors depend on the query only, hence on public and released numbers.
+        Earlier errors depend only on the query, and so only on public and released numbers.
         """
         cause: BaseException | None = None
-        rows: WatchedRows | None = None  # stays None if a copy fails, which is reading too
+        rows: WatchedRows | None = None  # stays None if copying fails, which reads records as well
         mechanism = ALL_MECHANISMS[calibration.mechanism]
         try:
             rows = WatchedRows(read())
@@ -341,20 +343,21 @@ class Gate:
             return noised
         except BaseException as error:  # SystemExit too
             self._books.forfeit()
-            full = isinstance(error, RoomError)
-            before = rows is not None and not rows.read
-            if isinstance(error, KeyboardInterrupt) or (before and not full):
+            disk_full = isinstance(error, RoomError)
+            nothing_read = rows is not None and not rows.read
+            if isinstance(error, KeyboardInterrupt) or (nothing_read and not disk_full):
                 raise
-            if not full and not self._source.private:
+            if not disk_full and not self._source.private:
                 cause = error
-        # Raised outside of the handler, so that the error above is not its context.
-        raise failure(query.name, full=full) from cause
+        # Raised outside the handler, so that the error above is not its context.
+        raise failure(query.name, full=disk_full) from cause
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and the ledger is settled.
 
-        The reserved event stays charged. Only if the run ``stopped_early``, by a choice made on
-        released numbers before anything failed, may the ledger give back the unspent part.
+        The reserved event stays charged, with one exception: if released numbers made the run
+        stop early (``stopped_early``) and nothing had failed, the ledger may give back the unspent
+        part.
         """
         self._books.settle(stopped_early=stopped_early)
 

@@ -1,16 +1,17 @@
 """Count usable records first, and stop before the budget is spent on void ones.
 
-A run begins with one private count of usable records. If it is surely below half of the records, a
-second release counts the cells of each column by kind, and the run stops with an error that names
-the column to blame. The decision and the message depend on released numbers only. The second
-release is paid from the unspent rest of the plan, or has its own share if the rest is not all
-Gaussian noise. No message names a cell or level.
+A run begins with one private count of usable records. If surely fewer than half of the records are
+usable, a second release counts the cells of each column by kind, and the run stops with an error
+that names the column to blame. The decision and the message depend on released numbers only. The
+second release spends budget that the stopped plan leaves; if the plan has noise that is not
+Gaussian, the release has its own share. No message names a cell or level.
 
 Guarantee
 ---------
-The count is a stage of the plan, and the other stages are planned with the rest; the gate admits
-the second release only if the reserved event covers it. All else is post-processing. If at least
-half of the records are usable, a run stops by mistake with probability at most 1e-6.
+The count is a stage of the plan, and the other stages are planned with the remaining budget. The
+gate admits the second release only if the reserved event covers it. Everything else is
+post-processing. If at least half of the records are usable, a run stops by mistake with probability
+at most 1e-6.
 
 Reference
 ---------
@@ -40,11 +41,12 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 
-# A column is named if its unusable cells exceed this many standard deviations of their noise. With
-# 68 sqrt(columns) / mu records, all cells of a column are 7.2 deviations: it is missed with a
-# chance of 1.6e-4, and another column is named with the same chance (computed).
+# A column is named if the count of its unusable cells exceeds this many standard deviations of the
+# noise. With 68 sqrt(columns) / mu records, the cells of a whole column are 7.2 deviations. Then a
+# column without any usable cell is missed with a chance of 1.6e-4, and another column is named with
+# the same chance (computed).
 NAMED = 3.6
-# A named column has at least this share of the unusable cells of the worst one.
+# A column is named if it has at least this share of the worst column's unusable cells.
 MOSTLY = 0.5
 # Messages name at most this many columns.
 MOST_NAMED = 3
@@ -107,14 +109,14 @@ def blamed_columns(
 ) -> list[BlamedColumn]:
     """Return the columns that surely hold unusable cells, the worst one first.
 
-    Each row of ``counts`` has the numbers, the empty cells and all others of a column, with noise.
+    Each row of ``counts`` has three noisy counts of one column: numbers, empty and other cells.
     """
-    # The three add up to the public number of records, which removes a third of the noise.
+    # The three counts add up to the public number of records, which removes a third of the noise.
     fitted = counts + (n_rows - counts.sum(axis=1, keepdims=True)) / 3.0
     noise_std *= math.sqrt(2.0 / 3.0)
-    amiss = n_rows - fitted[:, 0]
-    least = max(NAMED * noise_std, MOSTLY * float(amiss.max()))
-    worst_first = [int(place) for place in np.argsort(-amiss, kind="stable")]
+    n_unusable = n_rows - fitted[:, 0]
+    fewest_unusable = max(NAMED * noise_std, MOSTLY * float(n_unusable.max()))
+    worst_first = [int(place) for place in np.argsort(-n_unusable, kind="stable")]
     return [
         BlamedColumn(
             columns[place],
@@ -122,14 +124,14 @@ def blamed_columns(
             empty=bool(fitted[place, 1] > fitted[place, 2]),
         )
         for place in worst_first
-        if amiss[place] >= least
+        if n_unusable[place] >= fewest_unusable
     ]
 
 
 def about(value: float, noise_std: float, most: int) -> str:
     """Return a noised count, from 0 to ``most``, rounded to the digits above its noise."""
-    unit = 10 ** math.ceil(math.log10(max(noise_std, 1.0)))
-    return f"{min(max(round(value / unit) * unit, 0), most):,}"
+    step = 10 ** math.ceil(math.log10(max(noise_std, 1.0)))
+    return f"{min(max(round(value / step) * step, 0), most):,}"
 
 
 def unusable_sentence(
@@ -147,57 +149,58 @@ def unusable_sentence(
 
 
 def _blame(blamed: BlamedColumn, remedies: Remedies) -> str:
+    """Return the sentence about one column."""
     role, name = blamed.column
-    thing, amiss = WHAT[role]
-    cells = "empty cells" if blamed.empty else f"cells that {amiss}"
+    subject, fault = WHAT[role]
+    cells = "empty cells" if blamed.empty else f"cells that {fault}"
     if isinstance(name, int):
         remedies = {**remedies, **UNNAMED}
     remedy = remedies[role, blamed.empty].format(name=name, word=shlex.quote(str(name)))
     named = f"{name} of X" if isinstance(name, int) else repr(name)
-    return f"{thing} {named} holds about {blamed.n_cells} {cells}: {remedy}."
+    return f"{subject} {named} holds about {blamed.n_cells} {cells}: {remedy}."
 
 
 Made = TypeVar("Made")
 AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 RESTS_ON = "the result rests on "
-"""How the sentence on usable records begins."""
+"""The beginning of the note on usable records."""
 
 ON_UNUSABLE = ("stop", "fit")
 """What a run does if most records are unusable."""
 
-# Shares of the squared mu. The first costs a fit .25 % of its mu.
+# Shares of the squared mu of the two releases. The count costs a fit .25 % of its mu.
 COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
-# Noise other than Gaussian may cost a little more together with a count than alone. The plan is
-# then made again with OVERSHOOT times the excess subtracted, at most MOST_PLANS times.
+# A count and noise that is not Gaussian may together slightly exceed the guarantee. Then the plan
+# is made again with OVERSHOOT times the excess subtracted, up to MOST_PLANS plans.
 OVERSHOOT, MOST_PLANS = 1.1, 4
 # Normal noise falls this many standard deviations below zero with probability 9.7e-7 (computed).
 SURELY = 4.76
-# Records times mu at which a table of void records stops with probability 99.9 %: half of it is
-# 4.76 + 3.09 standard deviations of the count's noise (computed).
+# The number of records times mu above which a run on void records only stops with probability
+# 99.9 %: half of the records are then 4.76 + 3.09 standard deviations of the noise (computed).
 FEWEST = 222.0
 
 
 @dataclass(frozen=True)
 class RecordCheck:
-    """The count before a plan, and the budget left to the plan.
+    """The count before a plan, and the budget that remains for the plan.
 
     Attributes
     ----------
     guarantee, rest
-        The guarantee of the whole run, and the part of it that the plan may spend.
+        The guarantee of the whole run, and the part that the plan may spend.
     columns
         The columns whose cells are counted if most records are unusable.
     on_unusable
-        ``"stop"``, or ``"fit"`` to go on.
+        What happens if most records are unusable: ``"stop"``, or ``"fit"`` to go on.
     count, kinds
-        The stages of both releases.
+        The stages of the first and of the second release.
     reserves_kinds
         Whether the second release has its own share.
     coordinates
         The largest number of coordinates of both releases.
     any_cell
-        Whether a record is usable if any of its cells is; else all must be.
+        Whether one usable cell makes a record usable; otherwise all its cells must be usable.
     """
 
     guarantee: Guarantee
@@ -226,22 +229,22 @@ class RecordCheck:
         return Composed(tuple(stage.event for stage in self.stages))
 
     def whole(self, plan: AnyPlan) -> AnyPlan:
-        """Return a plan that was made with the rest, with the stages of the check before it."""
+        """Put the stages of the check before a plan that was made for the remaining budget."""
         return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
 
     def adds_up(self, plan: Plan) -> bool:
-        """Whether a count may precede the plan, whose costs must add up as squares."""
+        """Whether a count may precede the plan: the plan's costs must add up as squares of mu."""
         hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
         currencies = {stage.currency for stage in plan.stages}
         return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
 
     def fits(self, whole: Event, coordinates: int) -> bool:
-        """Whether the whole run is within the guarantee, with ``coordinates`` of the plan."""
+        """Whether a run keeps the guarantee, if its plan releases ``coordinates`` numbers."""
         distance = COORDINATE_DISTANCE.times(coordinates + self.coordinates)
         return satisfies(whole, self.guarantee, distance=distance)
 
     def is_covered(self, event: Event) -> bool:
-        """Whether both releases cost at most an event."""
+        """Whether both releases together cost at most ``event``."""
         both = Composed((self.count.event, self.kinds.event))
         return flatten(event).covers(flatten(both))
 
@@ -276,11 +279,11 @@ class RecordRule:
     Attributes
     ----------
     check_records
-        Whether they are counted, if budget and records suffice.
+        Whether usable records are counted, provided that budget and records suffice.
     on_unusable
         ``"stop"`` or ``"fit"``.
     any_cell
-        Whether a record is usable if any of its cells is, as in summaries by column.
+        Whether one usable cell makes a record usable, as in summaries by column.
     """
 
     check_records: bool = True
@@ -298,9 +301,9 @@ class RecordRule:
         problem: Problem,
         columns: Sequence[TableColumn],
     ) -> tuple[Made, AnyPlan, RecordCheck | None]:
-        """Plan with the budget left by a count of usable records, or with all without a count.
+        """Plan with the budget that a count of usable records leaves, or without a count.
 
-        ``make`` returns something and its plan for a guarantee.
+        ``make`` takes a guarantee and returns any object together with its plan.
         """
         apart, over = False, 0.0
         try:
@@ -319,7 +322,7 @@ class RecordRule:
                 else:
                     over += OVERSHOOT * (spent_share(guarantee, whole) - 1.0)
         except InputError:
-            pass  # refused again below, with a message that states the whole guarantee
+            pass  # make refuses again below, and its message then states the whole guarantee
         made, plan = make(guarantee)
         if plan.admits_check:
             plan = replace(plan, remarks=(*plan.remarks, self.left_out(guarantee, problem)))
@@ -336,19 +339,19 @@ class RecordRule:
     ) -> RecordCheck | None:
         """Return the check before a plan, or None.
 
-        ``apart`` gives the kinds of cells their own share. ``over`` is the relative excess of an
-        earlier plan over the guarantee.
+        ``apart`` gives the counts of cells by kind their own share. ``over`` is the fraction by
+        which the guarantee is reduced, because an earlier plan exceeded it.
         """
         if not self.check_records or isinstance(guarantee, PureDP):
             return None
         if problem.n_rows * guarantee.gaussian_mu() < FEWEST:
             return None
-        # Matrix columns, target and offset, so that levels plan as their indicators do.
+        # One for each matrix column, target and offset: levels then need as much as indicators.
         coordinates = 1 + KINDS * (problem.n_features + 2)
         usable = usable_guarantee(guarantee, coordinates)
         mu = usable.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         sizes = problem.n_rows, problem.n_features
-        # The share that the lattice really spends, so that the run spends what it planned.
+        # The lattice may spend less than it is given; the run then plans with what it spends.
         count_mu = UsableRecords().calibrate(*sizes, mu * math.sqrt(COUNT_SHARE)).share
         kinds_mu = CellKinds(len(columns)).calibrate(*sizes, mu * math.sqrt(KINDS_SHARE)).share
         size = KINDS * len(columns)
@@ -378,7 +381,7 @@ class RecordRule:
 
 
 def _without(guarantee: Guarantee, mu: float, over: float) -> Guarantee:
-    """Return a guarantee of the same kind at mu, reduced by the excess of an earlier one."""
+    """Return the guarantee of the same kind with this mu, less the fraction ``over``."""
     if isinstance(guarantee, ApproxDP):
         return ApproxDP(epsilon_of(mu, guarantee.delta) * (1.0 - over), guarantee.delta)
     if isinstance(guarantee, ZCDP):

@@ -1,4 +1,4 @@
-"""The records of one gate: its own books, a ledger, and a checkpoint of answers."""
+"""Everything that one gate writes: its own books, a ledger, and a checkpoint of answers."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from tailguard.privacy.unit import ROWS, Unit
 
 
 class RunBooks:
-    """Reserves and records for one gate: in the ledger first, then in memory."""
+    """Reserves and records the releases of one gate: in the ledger first, then in memory."""
 
     def __init__(
         self,
@@ -39,12 +39,12 @@ class RunBooks:
                 "random_state must be None when a ledger is given: a simulation is not private "
                 "and cannot be charged to a budget."
             )
-        held = unit.budget if ledger is None else getattr(ledger, "unit", ROWS.budget)
-        if held != unit.budget:
+        ledger_unit = unit.budget if ledger is None else getattr(ledger, "unit", ROWS.budget)
+        if ledger_unit != unit.budget:
             raise BudgetError(
-                f"ledger must count {unit.budget}, as this run does; it counts {held}. A cost in "
-                "one has no counterpart in the other, and nothing is charged or released: use a "
-                "ledger of that unit."
+                f"ledger must count {unit.budget}, as this run does; it counts {ledger_unit}. A "
+                "cost in one has no counterpart in the other, and nothing is charged or released: "
+                "use a ledger of that unit."
             )
         self.own = MemoryBooks()
         self.distance = EXACT
@@ -73,7 +73,7 @@ class RunBooks:
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Where a ledger was charged."""
+        """The ledger's entries for the charges of this run."""
         return () if self._ledger is None else tuple(self._ledger.entries)
 
     def reserve(
@@ -126,7 +126,7 @@ class RunBooks:
             self.distance = distance
 
     def answered(self, release: Release, question: Any, draw: Callable[[], IntArray]) -> IntArray:
-        """Return the answer in the checkpoint, or draw it and store it there before it is returned.
+        """Return the answer in the checkpoint; if there is none, draw it and store it there first.
 
         The release is already in the books.
         """
@@ -141,8 +141,8 @@ class RunBooks:
     def settle(self, *, stopped_early: bool = False) -> None:
         """Close the books; a ledger may give back what an early stop left unspent.
 
-        It gives nothing back after ``forfeit``, nor with a checkpoint, from which the run could go
-        on.
+        It gives nothing back after ``forfeit``, or with a checkpoint, since the run could continue
+        from there.
         """
         with self._lock:
             self.own.settle()
@@ -152,7 +152,7 @@ class RunBooks:
                 self._ledger.settle(stopped_early=stopped_early and not self._forfeited)
 
     def forfeit(self) -> None:
-        """Keep everything reserved charged, however the run ends."""
+        """Keep the whole reserved event charged, however the run ends."""
         with self._lock:
             self._forfeited = True
 
@@ -172,7 +172,7 @@ class RunBooks:
         self.own.unprotected = True
 
     def _open_checkpoint(self, facts: Mapping[str, Any]) -> None:
-        """Begin a file, or resume one together with its charge in the ledger."""
+        """Begin a new file, or resume a stopped run with its charge in the ledger."""
         if self._checkpoint is not None:
             raise BudgetError("checkpoint must be None where more is reserved on the way.")
         assert self.path is not None
@@ -186,7 +186,7 @@ class RunBooks:
 def failure(name: str, *, full: bool) -> ReleaseError:
     """Return the error for a failure while reading, or for a full disk of temporary files.
 
-    The length of a file is public, and so is the room that others leave on the disk.
+    The length of a file is public, and so is the free space on the disk.
     """
     if full:
         return RoomError(

@@ -2,13 +2,13 @@
 
 A try draws one of the candidates, runs its solver on a separate gate, and asks that gate for a
 score. A try's result and score together are one mechanism, with that gate's budget. The number and
-order of the tries, and the scores and results of all others, are discarded here. A failed try
-counts as the worst one.
+order of the tries, and the scores and results of all but the best try, are discarded here. A failed
+try counts as worse than any other.
 
 Guarantee
 ---------
-What ``best`` returns costs at most the ``Selected`` event that it books, whatever its solvers do
-with the answers of their gates, if they keep nothing from one run to the next. The running time
+If solvers keep nothing from one run to the next, the result of ``best`` costs at most the
+``Selected`` event that it books, however solvers use the answers of their gates. The running time
 depends on the number of tries: an attacker who can measure it learns something about that number.
 
 Reference
@@ -53,8 +53,8 @@ STORED = np.dtype(np.float64), np.dtype(np.float32)
 def compile_all_loops() -> None:
     """Compile every loop that any run may use, or load its machine code, before the first try.
 
-    Otherwise a loop is compiled when it first runs, and its machine code is stored on the disk: the
-    stored loops would reveal which candidates were tried and what their runs did, which is secret.
+    Otherwise a loop is compiled when it first runs, and its machine code is stored on the disk. The
+    stored loops would reveal which candidates were tried and what their runs did: both are secret.
     A user's own gradient is compiled when its loss is made, and is not stored.
     """
     for room in (losses, noise, queries):
@@ -74,7 +74,7 @@ class PlannedSolver:
 
 
 class Score(Protocol):
-    """The score of a try: one released number; lower is better."""
+    """The score of a try: one noised number; lower is better."""
 
     @property
     def stage(self) -> Stage:
@@ -106,7 +106,7 @@ class BestTry:
 
 
 def selection_coordinates(candidates: Sequence[PlannedSolver], event: Selected) -> int:
-    """Return the largest count of noised numbers in all tries, plus one for how many tries."""
+    """Return the largest number of noised numbers in all tries, plus one for their count."""
     largest = max(candidate.plan.coordinates for candidate in candidates) + 1
     return tries_of(event).limit * largest + 1
 
@@ -168,12 +168,12 @@ class SelectionGate(Gate):
 
     def _try(self, candidates: Sequence[PlannedSolver], score: Score, mu: float) -> BestTry | None:
         """Make one try; return None if it fails, but raise the cause in a simulation."""
-        place = draw_place(len(candidates), self._source)
-        plan = candidates[place].plan
+        candidate = draw_place(len(candidates), self._source)
+        plan = candidates[candidate].plan
         gate = Gate(self._rows, guarantee=GDP(mu), source=self._source)
         try:
             # Solvers and losses must not carry anything from one try to another.
-            solver, plan = deepcopy((candidates[place].solver, plan))
+            solver, plan = deepcopy((candidates[candidate].solver, plan))
             event = Composed((plan.event, score.stage.event))
             gate.reserve(event, coordinates=plan.coordinates + 1)
             solution = solver.run(plan, gate)
@@ -187,5 +187,5 @@ class SelectionGate(Gate):
             return None
         charged = COORDINATE_DISTANCE.times(plan.coordinates + 1)
         within = gate.certificate().sampler_distance.within(charged)
-        known = within and math.isfinite(value)
-        return BestTry(place, solution, float(value)) if known else None
+        usable = within and math.isfinite(value)
+        return BestTry(candidate, solution, float(value)) if usable else None

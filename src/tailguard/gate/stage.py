@@ -1,4 +1,4 @@
-"""A stage of a plan: releases of one kind and purpose, with what each spends and what it reads.
+"""A stage of a plan: releases of one kind and purpose, what each spends, and what each reads.
 
 Also the budget that a guarantee gives a plan, in each unit in which costs add up.
 
@@ -33,7 +33,7 @@ from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 
 SAMPLE = "sample"  # the partition with one block, the sample: at most half of the records
 WEIGHT = "total weight"  # the stage that releases the total weight of the records
-WEIGHING = "the sums of the records' weights and of their squares"  # its purpose
+WEIGHING = "the sums of the records' weights and of their squares"  # the purpose of that stage
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Stage:
     Attributes
     ----------
     name, purpose
-        Its name, which the books use too, and its purpose in words.
+        The name, which the books use too, and the purpose in words.
     mu
-        The mu that a release spends. For Laplace noise it is the epsilon; for a peeling, and for
-        other noise that is not Gaussian, the mu of a Gaussian release of the same cost.
+        What a release spends. For Gaussian noise it is the mu, and for Laplace noise the epsilon.
+        For other noise, as in a peeling, it is the mu of a Gaussian release of the same cost.
     times
-        How many releases there are, one after the other.
+        The number of releases, which are made one after the other.
     size
         The largest number of coordinates of a release.
     block_map
-        The name of a partition of the records, or None. With a name, each of the releases is made
-        on every block of the partition in turn, and the costliest block counts.
+        The name of a partition of the records, or None. With a name, each release is made on every
+        block of the partition in turn, and only the costliest block counts.
     n_blocks
         The number of blocks of that partition.
     shuffled
@@ -63,20 +63,20 @@ class Stage:
         The share of the records in a sample, or None. With a share, each release reads its own
         secret sample, which makes the stage cheaper than ``total_mu``.
     within
-        Name and block of another partition: the stage reads only this block. Of stages in different
-        blocks of one partition the costliest counts.
+        Name and block of another partition: the stage reads only this block. If stages read
+        different blocks of one partition, only the costliest stage counts.
     by_place
-        Whether records are paired, grouped or sorted, so that they need places.
+        Whether the stage pairs, groups or sorts records, which therefore need places.
     takes_rest
-        Whether it may also spend what earlier stages leave over.
+        Whether the stage may also spend the budget that earlier stages did not use.
     phase
-        The phase of the run to which it belongs, counted from 0; None if it belongs to no single
-        phase.
+        The phase of the run to which the stage belongs, counted from 0; None if it belongs to no
+        single phase.
     share
         The cost of a release that the plan requests; None requests Gaussian noise of ``mu``.
     kept
-        The cost of a release in the books, with the constants of its mechanism; None if that is the
-        requested cost.
+        The cost of a release in the books, with the constants of its mechanism; None if the books
+        state the requested cost.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class Stage:
     def of(
         cls, share: Event, name: str, purpose: str, times: int, size: int, **how: Any
     ) -> "Stage":
-        """Plan releases that cost ``share`` each, with the kind of noise that has such a cost."""
+        """Plan releases that cost ``share`` each; its type decides the kind of noise."""
         if isinstance(share, Gaussian):
             return cls(name, purpose, share.mu, times, size, **how)
         return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
 
-    # Derived values are cached, since a plan reads those of each stage again and again.
+    # Derived values are cached, because plans read them repeatedly.
     @cached_property
     def needs_places(self) -> bool:
         """Whether it reads records by their places: in pairs, groups, blocks or samples."""
@@ -134,7 +134,7 @@ class Stage:
 
     @cached_property
     def additive(self) -> float:
-        """The cost of the stage, which adds up: ``mu**2``, or epsilon for Laplace noise."""
+        """The cost of the stage in a unit that adds up: ``mu**2``, or epsilon for Laplace noise."""
         laplace = isinstance(self.price, Laplace)
         return self.times * self.mu if laplace else self.total_mu**2
 
@@ -150,23 +150,23 @@ class Stage:
         """The stage as a privacy event."""
         event: Event = Repeated(self.cost, self.times)
         if self.block_map is not None and not self.shuffled:
-            event = Parallel(self.block_map, 0, event)  # all blocks cost the same: one counts
+            event = Parallel(self.block_map, 0, event)  # blocks cost the same, and one counts
         return event if self.within is None else Parallel(*self.within, event)
 
     @cached_property
     def price(self) -> Event:
-        """The cost of a release as plans state and add it, without its mechanism's constants."""
+        """The cost of a release as plans add it up, without the constants of its mechanism."""
         if self.kept is None or isinstance(self.asked, Approximate):
             return self.asked
         return ZeroConcentrated(self.mu**2 / 2.0)
 
     @cached_property
     def currency(self) -> str:
-        """The unit in which costs add up: ``"mu"``, ``"rho"``, ``"epsilon"``; else the cost."""
+        """The unit in which costs add up: ``"mu"``, ``"rho"`` or ``"epsilon"``; else the cost."""
         if self.price is self.asked and self.share is None:
             return "mu"
-        _, name, *more = self.price.to_dict()
-        return self.spends if more else name
+        _, name, *other_fields = self.price.to_dict()
+        return self.spends if other_fields else name
 
     @cached_property
     def coordinates(self) -> int:
@@ -188,10 +188,10 @@ class Stage:
         return f"{releases}{read} at {self.spends}"
 
     def check(self, n_rows: int, guarantee: Guarantee) -> None:
-        """Refuse a mu too large or too small for the lattice, before any budget is reserved.
+        """Refuse a mu that is too large or too small for the lattice, before reserving budget.
 
-        A ``share`` was calibrated, with the same refusals, when the plan was made. Refused is one
-        that disagrees with the mu, or stands beside samples or a shuffle, which no proof covers.
+        A ``share`` passed the same test when the plan was made. It is refused here if it disagrees
+        with the mu, or if the stage has samples or a shuffle, for which there is no proof.
         """
         if self.share is not None:
             if self.kept is None and self.mu != _mu_of_share(self.share):
@@ -232,16 +232,16 @@ def _mu_of_share(share: Event) -> float:
 
 
 Share: TypeAlias = Gaussian | Laplace
-"""The cost of releases: mu, whose squares add up, or epsilon, which adds up itself."""
+"""The cost of a release: a mu, whose squares add up, or an epsilon, which adds up itself."""
 
-# Leaves room for rounding: closed forms are rounded by 1e-12 relative, shares by less.
+# Leaves room for rounding errors: relatively 1e-12 in closed forms, and less in shares.
 BUDGET_MARGIN = 1e-9
 
 
 def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
-    """Return the guarantee that remains for ideal noise, with at most that many coordinates.
+    """Return the guarantee without the distance between sampled and ideal noise.
 
-    The distance between sampled and ideal noise is subtracted from epsilon and delta.
+    That distance, for at most ``coordinates`` numbers, is subtracted from epsilon and delta.
     """
     if not isinstance(guarantee, ApproxDP):
         return guarantee
@@ -262,7 +262,7 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
 
 
 def usable_mu(guarantee: Guarantee, coordinates: int) -> float:
-    """Return the total mu of a plan that releases at most that many coordinates."""
+    """Return the total mu of a plan that releases at most ``coordinates`` numbers."""
     return usable_guarantee(guarantee, coordinates).gaussian_mu() * (1.0 - BUDGET_MARGIN)
 
 
@@ -275,9 +275,9 @@ def part_of(share: Share, part: float, *, times: int = 1) -> Share:
 
 
 def concentrated_budget(guarantee: Guarantee) -> float:
-    """Return the rho that zCDP releases may spend together.
+    """Return the total rho that zCDP releases may spend.
 
-    *Edge cases.* GDP and pure DP are refused: no amount of zCDP implies them.
+    *Edge cases.* GDP and pure DP are refused, because zCDP implies neither.
     """
     if isinstance(guarantee, ZCDP):
         return guarantee.rho * (1.0 - BUDGET_MARGIN)
