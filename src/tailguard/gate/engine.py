@@ -220,7 +220,7 @@ def all_fits(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> 
         at_delta = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
         warn_before_spending(
             "an object is fitted a second time, and no ledger adds its fits up: if the records are "
-            f"the same, both cost {name} = {value:.4g}{at_delta} together, and each certificate states "
-            "its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
+            f"the same, both cost {name} = {value:.4g}{at_delta} together, and each certificate "
+            "states its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
         )
     return events

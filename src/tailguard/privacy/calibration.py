@@ -1,23 +1,25 @@
 """Sensitivities, and the noise that is calibrated to them.
 
-Queries fill in these data classes, mechanisms read them and certificates print them. All numbers
-are computed from public ones; no record is read.
+Queries make these data classes, mechanisms read them, and certificates print them. All numbers are
+computed from public numbers; no record is read.
 
 *Smooth noise.* If the noise depends on the records, the query computes its scale, the mechanism
-uses it inside the gate, and nothing stores it. The released number is a point of a lattice that is
-fixed beforehand: lattice steps in proportion to the scale would reveal the scale.
+uses the scale inside the gate, and nothing stores it. The released number is a point of a lattice
+that is fixed beforehand: lattice steps in proportion to the scale would reveal the scale.
 
 *Peeling.* The largest entries of a vector are chosen one by one and released with noise. No entry
-moves by more than ``ratio`` noise scales when one record is replaced. There are two forms,
-named as the mechanisms are:
+moves by more than ``ratio`` noise scales if one record is replaced. There are two forms, with the
+names of their mechanisms:
 
 ``"peeled-gaussian"``
-    Each choice is an exponential mechanism over the remaining magnitudes: the difference of two
-    moves by up to twice the ratio, so its losses span a range of ``2 * ratio``. Values get Gaussian
-    noise: ``ratio * sqrt(count)`` in l2. In zCDP: ``rho = ratio**2 (2 n_selected + n_free) / 2``.
+    Each choice is an exponential mechanism over the remaining magnitudes. The difference of two
+    magnitudes moves by up to twice the ratio, so the losses of a choice span a range of
+    ``2 * ratio``. ``count`` released values get Gaussian noise, at ``ratio * sqrt(count)`` in l2.
+    The total in zCDP is ``rho = ratio**2 (2 n_selected + n_free) / 2``.
 ``"peeled-laplace"``
     Each choice is a noisy maximum with fresh Laplace noise, which is ``2 * ratio``-DP; no smaller
-    epsilon is proved. Each value is ``ratio``-DP. Pure: ``(3 n_selected + n_free) ratio``.
+    epsilon is proved. Each value is ``ratio``-DP. The total in pure DP is
+    ``(3 n_selected + n_free) ratio``.
 
 ``n_free`` entries, such as an intercept, are released without being chosen.
 
@@ -46,16 +48,16 @@ from tailguard.privacy.events import (
 from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
 
 SMALLEST_SHARE = 2.0**-24
-"""The least Gaussian mu of a release, over the root of its size, for which a lattice exists.
+"""The smallest Gaussian mu of a release, divided by the root of its size, that has a lattice.
 
 Below it, rounding to the lattice may cost more than the statistic. Plans refuse such a release, so
 no run fails after its budget is reserved.
 """
 
 LARGEST_SHARE, LARGEST_RECORDS_SHARE = 2.0**17, 2.0**44
-"""The largest Gaussian mu of a release, and mu times records, for which a lattice exists.
+"""The largest Gaussian mu of a release, and of mu times the number of records, with a lattice.
 
-Beyond either, the noise is finer than the accuracy of chunk sums. Plans refuse such a release, too.
+Beyond either, the noise is finer than the accuracy of chunk sums. Plans refuse such a release too.
 """
 
 Norm = Literal["l1", "l2", "linf"]
@@ -70,9 +72,9 @@ class Sensitivity:
     norm
         The norm in which the move is measured.
     ideal
-        The supremum over all neighbours in real arithmetic.
+        The supremum of the move over all neighbours, in real arithmetic.
     computed
-        The supremum for the statistic as floats compute it, summation error included. It is never
+        The supremum for the statistic as computed in floats, with its summation error. It is never
         below ``ideal``.
     size
         The number of coordinates released.
@@ -83,7 +85,7 @@ class Sensitivity:
     integer
         Whether the vector consists of exact integers, so that rounding to the lattice is exact.
     roundings
-        How often a coordinate of one record is rounded to the lattice: once for each of its rows.
+        How often a coordinate of one record is rounded to the lattice: once per row of the record.
 
     Examples
     --------
@@ -125,7 +127,7 @@ class Calibration:
         The sensitivity that the books record: ``computed`` plus the rounding to the lattice.
     share
         What the release spends: ``mu`` for Gaussian noise, ``epsilon`` for Laplace noise. It is
-        ``charged`` over the noise scale, and never above the requested share.
+        ``charged`` divided by the noise scale, and never above the requested share.
 
     Examples
     --------
@@ -159,7 +161,7 @@ class Calibration:
         return int(math.log2(self.lattice_scale))
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Public numbers for the books, besides those of the query: none."""
+        """Return further public numbers for the books, beside those of the query: none here."""
         return {}
 
     @property
@@ -170,24 +172,25 @@ class Calibration:
 
 
 SCALE_FLOOR = 2.0**-31
-"""The smallest scale, in units of the largest answer, so that equal records get noise, too."""
+"""The smallest scale, in units of the largest answer: equal records must get noise too."""
 
 FLOAT_MARGIN = 2.0**-16
-"""By how much queries raise their scales. Answers that err by 4 roundings of ``value_limit`` each
-differ by at most ``8 * 2**-53 * value_limit``, which is ``2**-19`` of the smallest scale."""
+"""The fraction by which queries raise their scales. If each of two answers has an error of 4
+roundings of ``value_limit``, the errors move their difference by at most ``8 * 2**-53 *
+value_limit``, which is ``2**-19`` of the smallest scale."""
 
-# A bound on the rounding error of the logarithm of exp(-k t) times a scale: some 1e-14 if that is
-# above the floor, so that k t is below 23.
+# Above the rounding error of the logarithm of exp(-k t) times a scale. The error is about 1e-14 if
+# the product is above the floor, since k t is then below 23.
 _LOG_MARGIN = 2.0**-40
 # Noise beyond 1e7 scales is useless, and the proof of the sampler does not cover it.
 _SMALLEST_SHIFT = 2.0**-24
-# Steps of the released lattice in the smallest scale; its noise is at least as wide.
+# Steps of the released lattice in the smallest scale; the noise is at least that wide.
 _STEPS = 32.0
 
 
 @dataclass(frozen=True)
 class SmoothCalibration:
-    """Limits, noise and cost of one release on a smooth scale; public, fixed in advance.
+    """Limits, noise and cost of one release on a smooth scale: public numbers, fixed in advance.
 
     Attributes
     ----------
@@ -197,15 +200,15 @@ class SmoothCalibration:
     size
         The number of coordinates released.
     smoothness
-        How far the logarithm of the scale may differ between neighbours: the papers' t or beta.
+        By how much the logarithm of the scale may differ between neighbours: t or beta in papers.
     shift
-        The noise is multiplied by ``scale / shift``: the papers' s or gamma.
+        The noise is multiplied by ``scale / shift``: s or gamma in papers.
     calibration
         The proof behind the cost; see :mod:`tailguard.privacy.arsinh`.
     value_limit
         The largest magnitude of a coordinate of the answer.
     scale_ceiling
-        The largest scale; no two answers are further apart.
+        The largest scale. Two answers never differ by more.
     delta
         The delta of an (epsilon, delta) release; None for a concentrated one.
     facts
@@ -249,12 +252,12 @@ class SmoothCalibration:
 
     @property
     def decay(self) -> float:
-        """The smoothness that queries use: a little below the stated one, for rounding."""
+        """The smoothness that queries use: slightly below the stated one, because of rounding."""
         return max(self.smoothness - _LOG_MARGIN, 0.0)
 
     @property
     def scale_floor(self) -> float:
-        """The smallest scale; larger by far than any rounding error of the answer."""
+        """The smallest scale, which is far larger than any rounding error of the answer."""
         return SCALE_FLOOR * self.value_limit
 
     @property
@@ -269,7 +272,7 @@ class SmoothCalibration:
         return cost(self.parameters())
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Return what the books need to recompute the cost."""
+        """Return the numbers from which the books recompute the cost."""
         numbers: dict[str, float | int | str] = {
             "smoothness": self.smoothness,
             "shift": self.shift,
@@ -293,32 +296,32 @@ def peeling_event(form: str, ratio: float, n_selected: int, n_free: int = 0) -> 
     """
     check_choice("form", form, PEELINGS)
     check_positive("ratio", ratio)
-    chosen, released = _counts(n_selected, n_free)
+    n_choices, n_values = _counts(n_selected, n_free)
     if form == "peeled-gaussian":
-        value: Event = Gaussian(ratio * math.sqrt(released))
+        value: Event = Gaussian(ratio * math.sqrt(n_values))
         choice: Event = BoundedRange(2.0 * ratio)
     else:
-        value, choice = Repeated(Laplace(ratio), released), Pure(2.0 * ratio)
-    return Composed((Repeated(choice, chosen), value)) if chosen else value
+        value, choice = Repeated(Laplace(ratio), n_values), Pure(2.0 * ratio)
+    return Composed((Repeated(choice, n_choices), value)) if n_choices else value
 
 
 def share_factor(form: str, n_selected: int, n_free: int = 0) -> float:
-    """Return the spend of a release divided by its ratio.
+    """Return what a release spends, divided by its ratio.
 
-    The Gaussian form spends ``mu``, in the sense that it is ``mu**2 / 2``-zCDP as mu-GDP would be;
-    the Laplace form spends ``epsilon``.
+    The Laplace form spends an ``epsilon``. The Gaussian form spends a ``mu``: it is
+    ``mu**2 / 2``-zCDP, as a mu-GDP release would be.
     """
     check_choice("form", form, PEELINGS)
-    chosen, released = _counts(n_selected, n_free)
+    n_choices, n_values = _counts(n_selected, n_free)
     if form == "peeled-gaussian":
-        return math.sqrt(chosen + released)
-    return float(2 * chosen + released)
+        return math.sqrt(n_choices + n_values)
+    return float(2 * n_choices + n_values)
 
 
 def _counts(n_selected: int, n_free: int) -> tuple[int, int]:
     """Return how many entries are chosen and how many values are released."""
-    chosen = check_integer("n_selected", n_selected, minimum=0)
-    free = check_integer("n_free", n_free, minimum=0)
-    if not chosen + free:
+    n_choices = check_integer("n_selected", n_selected, minimum=0)
+    n_unchosen = check_integer("n_free", n_free, minimum=0)
+    if not n_choices + n_unchosen:
         raise InputError("n_selected and n_free must not both be 0: nothing would be released.")
-    return chosen, chosen + free
+    return n_choices, n_choices + n_unchosen

@@ -1,7 +1,7 @@
 """Privacy guarantees: four ways to state a promise.
 
-All speak of replace-one neighbours: two data sets of the same public size that differ in one
-record, which may be replaced by any other.
+All of them are about replace-one neighbours: two data sets of the same public size in which one
+record differs; any record may replace it.
 """
 
 import math
@@ -13,7 +13,7 @@ from tailguard.checks import InputError, check_choice, check_open_unit, check_po
 from tailguard.privacy.accounting.gaussian import mu_of
 from tailguard.privacy.roots import down
 
-# Promises beyond either end are of no use, and their noise is beyond the floats.
+# Promises beyond either limit are useless, and their noise does not fit into floats.
 WEAKEST, STRONGEST = 1e15, 1e-15
 
 
@@ -36,7 +36,7 @@ class _Promise:
 
     @property
     def strength(self) -> tuple[str, float]:
-        """The name and value of the first number, with which a cost is compared."""
+        """Name and value of the first number, with which costs are compared."""
         name = fields(self)[0].name
         return name, getattr(self, name)
 
@@ -71,19 +71,19 @@ class ApproxDP(_Promise):
     words: ClassVar[str] = "(epsilon, delta)-differential privacy"
 
     def gaussian_mu(self) -> float:
-        """Return the largest total mu of Gaussian releases that keeps it, rounded down."""
+        """Return the largest total mu of Gaussian releases that keeps the promise, rounded down."""
         return mu_of(self.epsilon, self.delta)
 
     def of_one_row(self, n_rows: int) -> "ApproxDP":
         """Return the guarantee of a row that implies this one for ``n_rows`` together.
 
-        This is group privacy for data sets of one public size that differ in ``n_rows`` rows: the
-        deltas of single rows add up to ``(e^epsilon - 1) / (e^each - 1)`` times one of them
-        (Vadhan 2017, Lemma 2.2).
+        This is group privacy for data sets of one public size that differ in ``n_rows`` rows. The
+        deltas of single rows add up to ``(e^epsilon - 1) / (e^each - 1)`` times the delta of one
+        row, where ``each`` is the epsilon of one row (Vadhan 2017, Lemma 2.2).
         """
-        each, whole = down(self.epsilon / n_rows), self.epsilon
-        part = math.exp(each - whole) * math.expm1(-each) / math.expm1(-whole)
-        return ApproxDP(each, down(self.delta * part))
+        each, total = down(self.epsilon / n_rows), self.epsilon
+        delta_factor = math.exp(each - total) * math.expm1(-each) / math.expm1(-total)
+        return ApproxDP(each, down(self.delta * delta_factor))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class PureDP(_Promise):
     delta: ClassVar[float] = 0.0
 
     def gaussian_mu(self) -> float:
-        """Refuse: no Gaussian release keeps it."""
+        """Refuse: no Gaussian release is pure DP."""
         raise InputError(
             "guarantee must not be PureDP here: pure DP needs a method with a pure mechanism, and "
             "this one adds Gaussian noise; pass ApproxDP, ZCDP or GDP."
@@ -212,7 +212,7 @@ def resolve_guarantee(
 ) -> Guarantee:
     """Turn a user's arguments into a guarantee; there is no default privacy.
 
-    *Edge cases.* Exactly one way must be used: ``epsilon`` and ``delta``, or ``guarantee``.
+    *Edge cases.* Pass either ``epsilon`` and ``delta``, or ``guarantee``; not both.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def resolve_guarantee(
     return ApproxDP(epsilon, delta)
 
 
-LARGE_EPSILON = 20.0  # beyond it odds may rise by more than 5e8: a promise in name only
+LARGE_EPSILON = 20.0  # beyond it odds may rise by a factor above 5e8, which protects nobody
 
 
 def weak_promise(guarantee: Guarantee, n_rows: int) -> tuple[str, ...]:

@@ -1,36 +1,38 @@
 """The cost of the best of a secret, random number of tries, by two derivations.
 
 **By privacy profiles.** Let ``f`` be the generating function of the number of tries, and give every
-try a uniform number of its own, by which ties are broken. Then the best try has the density
-``f'(F)`` with respect to one try, where ``F`` is the chance that one try is no better. For
-neighbours with ``F`` and ``F'``, let ``f'(F) <= exp(c) f'(F')`` everywhere. For any outcomes S, the
-chance of S less ``exp(e)`` times that of the neighbour is at most the integral over S of ``f'(F)``
-with respect to one try less ``exp(e - c)`` times the neighbour's try; and ``f'`` lies between 0 and
-``f'(1)``, the mean. So ``delta(e) <= mean * delta_1(e - c)``, where ``delta_1`` is the profile of
-one try, at negative arguments, too. It remains to bound ``c`` with ``p = 1 - F`` and
-``p' <= exp(a) p + delta_1(a)``:
+try its own uniform number, which breaks ties. Then the best try has the density ``f'(F)`` with
+respect to one try, where ``F`` is the chance that one try is no better. For neighbours with ``F``
+and ``F'``, let ``f'(F) <= exp(c) f'(F')`` everywhere. Take any set S of outcomes: its chance, minus
+``exp(e)`` times its chance under the neighbour. This difference is at most the integral over S of
+``f'(F)`` with respect to a signed measure: one try, minus ``exp(e - c)`` times one try of the
+neighbour. And ``f'`` lies between 0 and ``f'(1)``, the mean. So ``delta(e)`` is at most
+``mean * delta_1(e - c)``, where ``delta_1`` is the profile of one try, also at negative arguments.
+It remains to bound ``c``, with ``p = 1 - F`` and ``p' <= exp(a) p + delta_1(a)``:
 
-* negative binomial: ``f'(F) / f'(F')`` is ``((g + (1 - g) p') / (g + (1 - g) p))**(1 + shape)``
-  with ``g`` for gamma, at most ``exp(a (1 + shape))`` where ``(exp(a) - 1) g >= (1 - g)
-  delta_1(a)``;
+* negative binomial: ``f'(F) / f'(F')`` is ``((g + (1 - g) p') / (g + (1 - g) p))**(1 + shape)``,
+  where ``g`` is gamma. If ``(exp(a) - 1) g >= (1 - g) delta_1(a)``, the ratio is at most
+  ``exp(a (1 + shape))``;
 * Poisson: ``exp(rate (p' - p)) <= exp(rate * delta_1(0))``, whether zero is possible or not.
 
-The best try can be told from all of them. Given their number ``k``, which does not depend on
-records, they are a Gaussian release at ``mu sqrt(k)``. So ``delta(e)`` is at most the mean of the
-profiles of these, too, which is the lower one of both bounds where ``e`` is small.
+There is a second bound. The best try is a function of the results of all tries. Given the number
+``k`` of tries, which does not depend on records, all tries together are a Gaussian release at
+``mu sqrt(k)``. So ``delta(e)`` is also at most the mean of these releases' profiles over ``k``. If
+``e`` is small, this is the lower of the two bounds.
 
-Gaussian releases beside it add their squares of mu to that of ``delta_1``, and nothing to ``c``:
-the divergence of the whole is an expectation of ``mean * delta_1(e - c - loss)`` over their losses.
+Further Gaussian releases add their squares of mu to that of ``delta_1``, and nothing to ``c``: the
+divergence of everything is the expectation of ``mean * delta_1(e - c - loss)`` over their losses.
 
 **By Renyi divergences.** The theorems of Papernot and Steinke, as stated there. Their Poisson
-number may be zero. Given that it is not, ``f'`` is larger by one factor, which their Lemma 7 turns
-into the logarithm of the mean in place of that of the rate. The divergences
-of one order add up, beside those of zCDP, and the best order is searched for.
+number may be zero. Given that it is positive, ``f'`` is larger by one factor; in their Lemma 7 the
+logarithm of the mean then replaces that of the rate. The divergences of one order add up with those
+of zCDP releases, and the best order is searched for.
 
-What is better. For geometric and logarithmic numbers dp-accounting's Renyi divergences give 1.13 to
-1.85 times the epsilon of profiles (2 to 100 tries, mu from 0.05 to 1, delta from 1e-9 to 1e-3). For
-Poisson numbers Renyi divergences give down to half of the epsilon of profiles; dp-accounting, which
-tries some orders and lets tries fail more often, gives 1.03 to 1.44 times ours. So both stay.
+*Which is tighter.* For geometric and logarithmic numbers dp-accounting's Renyi divergences give
+1.13 to 1.85 times the epsilon of profiles (2 to 100 tries, mu from 0.05 to 1, delta from 1e-9 to
+1e-3). For Poisson numbers our Renyi divergences give as little as half of the epsilon of profiles.
+There dp-accounting, which tries some orders and lets tries fail more often, gives 1.03 to 1.44
+times our epsilon. So both derivations are used.
 
 Reference
 ---------
@@ -67,9 +69,9 @@ from tailguard.privacy.roots import crossing, down, step_until, up
 from tailguard.privacy.tries import NumberOfTries
 
 # Numbers of tries within a factor of RANGE are treated as equal, and profiles are evaluated at
-# N_LEVELS levels; finer settings lower the mu that covers a search by less than 2e-3.
+# N_LEVELS levels. Finer settings lower the mu that covers a search by less than 2e-3.
 RANGE, N_LEVELS = 1.05, 1_000
-DIGITS = 28  # in which chances are added up
+DIGITS = 28  # decimal digits of the sums of chances
 
 
 def tries_of(event: Selected) -> NumberOfTries:
@@ -79,7 +81,7 @@ def tries_of(event: Selected) -> NumberOfTries:
 
 @lru_cache(maxsize=4096)
 def density_log_ratio(event: Selected) -> float:
-    """Return c, the most by which log-densities of the best try differ beyond those of one try.
+    """Return c: how much further log-densities of the best try may differ than those of one try.
 
     *Guarantee.* Never below the truth.
 
@@ -93,7 +95,7 @@ def density_log_ratio(event: Selected) -> float:
     log_odds = math.log(tries.parameter) - math.log1p(-tries.parameter)
 
     def excess(a: float) -> float:
-        """Return how far the left side lies above the right one, in logarithms."""
+        """Return log((exp(a) - 1) g) minus log((1 - g) delta_1(a))."""
         log_growth = a + math.log(-math.expm1(-a))
         return log_growth + log_odds - log_delta(mu, a)
 
@@ -114,14 +116,14 @@ def selected_profile(event: Selected) -> Profile:
     mean = tries_of(event).mean_bound
 
     def delta(e: FloatArray) -> FloatArray:
-        """Take the lower one of both bounds."""
+        """Return the lower of the two bounds."""
         x = e - shift
-        alone, below = base.delta(np.abs(x)), np.minimum(x, 0.0)
-        alone = np.where(x < 0.0, np.exp(below) * alone - np.expm1(below), alone)
-        return np.minimum(mean * alone, _all_tries_told(event, e))
+        single, below = base.delta(np.abs(x)), np.minimum(x, 0.0)
+        single = np.where(x < 0.0, np.exp(below) * single - np.expm1(below), single)
+        return np.minimum(mean * single, _all_tries_profile(event, e))
 
     end = shift + epsilon_of(event.mu, TAIL / mean)
-    if 2.0 * end >= LARGEST_SPAN:  # no convex hull is computed; both bounds hold without one
+    if 2.0 * end >= LARGEST_SPAN:  # too wide for a convex hull; the bounds hold without it
         return Profile(delta, end)
     levels = np.linspace(0.0, end, N_LEVELS)
     hull, scaled = mirrored_hull(levels, delta(levels)), np.exp(levels - end)
@@ -129,8 +131,8 @@ def selected_profile(event: Selected) -> Profile:
     return Profile(lambda e: np.asarray(np.interp(np.exp(e - end), scaled, hull)), end)
 
 
-def _all_tries_told(event: Selected, e: FloatArray) -> FloatArray:
-    """Return the profile of all tries together."""
+def _all_tries_profile(event: Selected, e: FloatArray) -> FloatArray:
+    """Return the second bound: the profile of all tries together."""
     ends, chances = _number_chances(tries_of(event))
     profiles = [gaussian_profile(event.mu * math.sqrt(end)).delta(e) for end in ends]
     return np.asarray(np.array(chances) @ np.array(profiles))
@@ -138,9 +140,10 @@ def _all_tries_told(event: Selected, e: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def _number_chances(tries: NumberOfTries) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return ends of ranges of numbers of tries, and chances to be in each; the last one is more.
+    """Return the ends of ranges of numbers of tries, and the chance of each range.
 
-    Numbers in a range count as its end, which costs more.
+    Every number in a range counts as the end of the range, which costs more. The last chance is
+    raised so that all chances add up to 1.
     """
     ends = [1]
     while ends[-1] < tries.limit:
@@ -155,7 +158,7 @@ def _number_chances(tries: NumberOfTries) -> tuple[tuple[int, ...], tuple[float,
 
 
 def excess_divergence(event: Selected, excess: float) -> float:
-    """Return the Renyi divergence of order ``1 + excess`` less that of a Gaussian at ``mu``.
+    """Return the Renyi divergence of order ``1 + excess``, minus that of a Gaussian at ``mu``.
 
     *Guarantee.* Never below the truth.
 
@@ -164,16 +167,17 @@ def excess_divergence(event: Selected, excess: float) -> float:
     tries, rho = tries_of(event), event.mu**2 / 2.0
     if tries.single:
         return 0.0
-    likely = math.log(tries.mean_bound) / excess
+    mean_term = math.log(tries.mean_bound) / excess
     if event.law == "poisson":
         failure = delta_of(event.mu, math.log1p(1.0 / excess))
-        return up(tries.parameter * failure + likely)
-    nats = -math.log(tries.parameter)
-    order = max(1.0, math.sqrt(nats / rho))  # any order of at least 1 will do; this one is best
-    return up((1.0 + tries.shape) * ((order - 1.0) * rho + nats / order) + likely)
+        return up(tries.parameter * failure + mean_term)
+    log_inverse = -math.log(tries.parameter)
+    # The theorem allows any order of at least 1; this one is the best.
+    order = max(1.0, math.sqrt(log_inverse / rho))
+    return up((1.0 + tries.shape) * ((order - 1.0) * rho + log_inverse / order) + mean_term)
 
 
-# Means multiply; beyond this logarithm no delta is left that floats hold.
+# The means of several searches multiply. Beyond this logarithm the remaining delta underflows.
 LARGEST_LOG_MEAN = 600.0
 
 
@@ -200,19 +204,19 @@ class SelectionAccountant(AdditiveAccountant):
 
     @cached_property
     def shift(self) -> float:
-        """By how much epsilon is shifted."""
-        return _of_selections(self, density_log_ratio)
+        """The sum of the shifts of epsilon."""
+        return _selection_total(self, density_log_ratio)
 
     @cached_property
     def log_mean(self) -> float:
-        """The logarithm of the factor of delta."""
-        return _of_selections(self, lambda event: math.log(tries_of(event).mean_bound))
+        """The logarithm of the factor by which delta is multiplied."""
+        return _selection_total(self, lambda event: math.log(tries_of(event).mean_bound))
 
     def _epsilon(self, delta: float) -> float:
         if not delta or self.log_mean > LARGEST_LOG_MEAN:
             return math.inf
-        left = delta * math.exp(-up(self.log_mean))
-        alone = epsilon_of(math.sqrt(ceiling(self.total)), left) if left > 0.0 else math.inf
+        rest = delta * math.exp(-up(self.log_mean))
+        alone = epsilon_of(math.sqrt(ceiling(self.total)), rest) if rest > 0.0 else math.inf
         return up(self.shift + alone)
 
     def _delta(self, epsilon: float) -> float:
@@ -226,7 +230,7 @@ class SelectionAccountant(AdditiveAccountant):
 
 
 class RenyiAccountant(AdditiveAccountant):
-    """Adds up divergences: rho times the order, and for selections what their theorem adds.
+    """Adds up divergences: rho times the order, and the excess of each selection.
 
     *Guarantee.* Replace-one neighbours, adaptive composition.
 
@@ -246,11 +250,11 @@ class RenyiAccountant(AdditiveAccountant):
 
     def divergence(self, excess: float) -> float:
         """Return the divergence of the order ``1 + excess``, a number above 0."""
-        beyond = _of_selections(self, lambda event: excess_divergence(event, excess))
+        beyond = _selection_total(self, lambda event: excess_divergence(event, excess))
         return (1.0 + excess) * ceiling(self.total) + beyond
 
     def _epsilon(self, delta: float) -> float:
-        # Without a selection zCDP gives the same, and is named instead.
+        # Without a selection, zCDP gives the same epsilon and is the accountant that is reported.
         hopeless = delta == 0.0 or math.isinf(ceiling(self.total))
         return math.inf if hopeless else up(epsilon_of_renyi(self.divergence, delta))
 
@@ -259,8 +263,8 @@ class RenyiAccountant(AdditiveAccountant):
         return 1.0 if hopeless else delta_of_renyi(self.divergence, epsilon)
 
 
-def _of_selections(accountant: AdditiveAccountant, cost: Callable[[Selected], float]) -> float:
-    """Add up what selections cost, beyond the price of one try, exactly; then round up."""
+def _selection_total(accountant: AdditiveAccountant, cost: Callable[[Selected], float]) -> float:
+    """Add up exactly what selections cost beyond the price of one try, and round up."""
     return ceiling(
         accountant.flat_events.add_up(
             lambda leaf: Fraction(cost(leaf)) if isinstance(leaf, Selected) else Fraction(0)
@@ -268,19 +272,18 @@ def _of_selections(accountant: AdditiveAccountant, cost: Callable[[Selected], fl
     )
 
 
-# Relative accuracy, lost on the safe side.
+# Relative accuracy of the search; results err on the safe side.
 ACCURACY = 1e-10
 
 
 def mu_of_a_try(
     guarantee: ApproxDP, tries: NumberOfTries, beside: float = 0.0, before: float = 0.0
 ) -> float:
-    """Return the largest mu of a try, where Gaussian releases are made beside the search.
+    """Return the largest mu of a try in a search with two further Gaussian releases.
 
-    ``beside`` says how large the mu of one release is, as a share of the mu of a try, and
-    ``before`` is the mu of another one.
+    The first has ``beside`` times the mu of a try; the second has the mu ``before``.
 
-    *Guarantee.* Search and releases together keep the promise, by an accountant.
+    *Guarantee.* An accountant proves that search and releases together keep the promise.
 
     *Reference.* The module's head.
     """

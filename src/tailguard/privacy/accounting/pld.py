@@ -1,12 +1,13 @@
 """Privacy loss distributions through ``dp_accounting``: the sharpest bound for mixtures.
 
-Every leaf becomes a discrete loss distribution that dominates it; composition is convolution. The
-package is used within limits that comparisons with closed forms support:
+Every leaf becomes a discrete loss distribution that dominates it; composition is convolution. We
+use the package only in ways that comparisons with closed forms support:
 
 * its neighbour relations are not used at all (``REPLACE_ONE`` doubles the sensitivity again);
-* Gaussian leaves are merged before discretising, and so are leaves known only by their rho;
-* composed deltas below 1e-10 are not trusted, and every delta is raised by 1e-15 plus 1e-16 for
-  each step, which exceeds the rounding error of the convolutions.
+* Gaussian leaves are merged before they are discretised, and so are leaves of which only rho is
+  known;
+* composed deltas below 1e-10 are not trusted. Every delta is raised by 1e-15, plus 1e-16 for each
+  step, which is more than the rounding error of the convolutions.
 
 Reference
 ---------
@@ -44,11 +45,12 @@ if TYPE_CHECKING:  # it takes a while to load
 SMALLEST_DELTA = 1e-10
 SLACK, SLACK_PER_STEP = 1e-15, 1e-16
 
-# Beyond these limits a bound is valid but useless or slow; closed forms are used instead.
+# Beyond these limits a bound would be useless or slow; closed forms are used instead.
 LARGEST_LOSS, MOST_STEPS, MOST_CELLS = 500.0, 10**6, 400_000
 
-# Width of a cell of losses: a thousandth of the total mu within these limits, at most a hundredth
-# of the smallest loss of a non-Gaussian leaf (a twentieth costs 1e-4 of epsilon at 1000 steps).
+# Limits of the width of a cell of losses, which is a thousandth of the total mu. It is also at most
+# a hundredth of the largest loss of every leaf that is not merged (a twentieth would cost 1e-4 of
+# epsilon at 1000 steps).
 FINEST, COARSEST = 1e-5, 1e-3
 
 SCHEMES = {"fixed-size": fixed_size_profile, "poisson": poisson_profile}
@@ -64,7 +66,7 @@ PROFILES: Mapping[type[Event], Callable[[Any], Profile]] = {
     events.ShuffledPure: lambda event: shuffled_pure_profile(event.epsilon, event.n_units),
     events.Selected: selected_profile,
 }
-"""The privacy profile of every leaf that has one."""
+"""The privacy profiles, by the type of the leaf."""
 KNOWN_BY_PROFILE = (events.Sampled, events.Selected, events.Shuffled, events.ShuffledPure)
 """Leaves without a rho."""
 
@@ -95,12 +97,12 @@ class PldAccountant(Accountant):
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``; infinity below 1e-10."""
-        left = check_failure("delta", delta) - self._slack
+        remaining_delta = check_failure("delta", delta) - self._slack
         if not self.flat_events.kinds:
             return 0.0
-        if delta < SMALLEST_DELTA or left <= 0.0 or not self._feasible:
+        if delta < SMALLEST_DELTA or remaining_delta <= 0.0 or not self._feasible:
             return math.inf
-        return up(float(self._losses.get_epsilon_for_delta(left)))
+        return up(float(self._losses.get_epsilon_for_delta(remaining_delta)))
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``, which is never below 1e-10."""
@@ -109,8 +111,8 @@ class PldAccountant(Accountant):
             return 0.0
         if not self._feasible:
             return 1.0
-        read = float(self._losses.get_delta_for_epsilon(epsilon)) + self._slack
-        return min(1.0, max(read, SMALLEST_DELTA))
+        bound = float(self._losses.get_delta_for_epsilon(epsilon)) + self._slack
+        return min(1.0, max(bound, SMALLEST_DELTA))
 
     @cached_property
     def _rho(self) -> float:
@@ -121,7 +123,7 @@ class PldAccountant(Accountant):
 
     @cached_property
     def _end(self) -> float:
-        """A loss that is hardly ever exceeded, from the simple zCDP bound and from profiles."""
+        """A loss that is almost never exceeded, from the simple zCDP bound and from profiles."""
         leaves = self.flat_events.every_leaf()
         ends = [profile_of(leaf).end for leaf in leaves if type(leaf) in KNOWN_BY_PROFILE]
         return max([self._rho + 2.0 * math.sqrt(46.0 * self._rho), *ends])
@@ -155,10 +157,10 @@ def profile_of(leaf: Event) -> Profile:
 
 @lru_cache(maxsize=256)
 def _rho_of(leaf: Event) -> Fraction:
-    """Return the leaf's rho; for one known by its profile, half its Renyi divergence of order two.
+    """Return a leaf's rho; if only its profile is known, half its Renyi divergence of order two.
 
-    It sets the width of cells and the range of the convolution, and enters no bound. The chi-square
-    divergence is twice the integral of delta(e) (exp(e) + exp(-2 e)).
+    The result sets the width of cells and the range of the convolution; no bound depends on it. The
+    chi-square divergence is twice the integral of delta(e) (exp(e) + exp(-2 e)).
     """
     if type(leaf) not in KNOWN_BY_PROFILE:
         return ZcdpAccountant.prices[type(leaf)](leaf)
@@ -171,23 +173,23 @@ def _rho_of(leaf: Event) -> Fraction:
 
 
 def _largest_loss(leaf: Event) -> float:
-    """Return the largest loss of a leaf; five standard deviations at most without a rho."""
+    """Return the largest loss of a leaf; without a rho, at most five standard deviations."""
     end = profile_of(leaf).end
     return min(end, 5.0 * math.sqrt(2.0 * _rho_of(leaf))) if type(leaf) in KNOWN_BY_PROFILE else end
 
 
 def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution":
     """Convolve all leaves and, for each block map, the worst case over its blocks."""
-    worst = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
-    flat = [parts[0] for parts in worst if len(parts) == 1 and not parts[0].blocks]
-    leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *flat)).leaves)
+    maximal = [_maximal(parts.values()) for parts in flat_events.blocks.values()]
+    single = [parts[0] for parts in maximal if len(parts) == 1 and not parts[0].blocks]
+    leaves = _merged(FlatEvents.total((FlatEvents(flat_events.leaves), *single)).leaves)
     losses = [_convolved(leaf, times, step) for leaf, times in leaves.items()]
-    losses += [_envelope(parts, step) for parts in worst if len(parts) > 1 or parts[0].blocks]
+    losses += [_envelope(parts, step) for parts in maximal if len(parts) > 1 or parts[0].blocks]
     return reduce(lambda one, other: one.compose(other), losses)
 
 
 def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
-    """Merge Gaussian leaves into one, and leaves known only by their rho into another."""
+    """Merge Gaussian leaves into one leaf, and leaves of which only rho is known into another."""
     mu = math.sqrt(
         sum(n * leaf.mu**2 for leaf, n in leaves.items() if isinstance(leaf, events.Gaussian))
     )
@@ -223,9 +225,9 @@ def _envelope(parts: list[FlatEvents], step: float) -> "PrivacyLossDistribution"
     if len(losses) == 1:
         return losses[0]
 
-    def delta(e: FloatArray) -> FloatArray:
-        """Read all profiles and take the largest."""
-        values = [each.get_delta_for_epsilon(e) for each in losses]
+    def delta(epsilons: FloatArray) -> FloatArray:
+        """Evaluate all profiles and return the largest values."""
+        values = [each.get_delta_for_epsilon(epsilons) for each in losses]
         return np.asarray(np.max(values, axis=0), dtype=np.float64)
 
     return profiles.loss_distribution(Profile(delta, max(map(_end_of, losses))), step)

@@ -1,7 +1,7 @@
-"""The cost of an event in every currency, whether it keeps a promise, and how large it may be.
+"""The cost of an event in every currency; whether an event keeps a promise; calibration to it.
 
-Every accountant gives an upper bound, so the smallest one counts. Answers err on the safe side, and
-the sampler's imperfection is charged.
+Every accountant gives an upper bound, so the smallest bound is used. Results err on the safe side,
+and the distance between sampled and ideal noise is charged.
 """
 
 import math
@@ -23,8 +23,8 @@ from tailguard.privacy.guarantees import GDP, ApproxDP, Guarantee, check_guarant
 from tailguard.privacy.roots import ROUNDING, crossing, down, step_until, up
 from tailguard.privacy.selection import RenyiAccountant, SelectionAccountant
 
-# Cheap ones first: of equal answers the first is reported. Each counts in every total, and in
-# the contract tests.
+# The fastest ones first: if several give the same bound, the first is reported. Every total uses
+# all of them, and the contract tests run for each.
 ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "gdp": GdpAccountant,
     "zcdp": ZcdpAccountant,
@@ -52,10 +52,10 @@ class EpsilonBound:
 def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     """Return the smallest epsilon that any accountant proves for the event at ``delta``.
 
-    *Guarantee.* Never below the truth. Exact, to rounding, when everything is Gaussian.
+    *Guarantee.* Never below the truth. If everything is Gaussian, exact up to rounding.
 
-    *Edge cases.* ``delta = 0`` asks for pure differential privacy; infinity where there is none,
-    and for an ``Unbounded`` release.
+    *Edge cases.* ``delta = 0`` requests pure differential privacy. The result is infinity if the
+    event has none, and for an ``Unbounded`` release.
 
     Examples
     --------
@@ -69,15 +69,15 @@ def smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     return _smallest_epsilon(check_event("event", event), check_failure("delta", delta))
 
 
-# A plan, its books and its certificate ask about the same event, and so does each run of the plan;
-# with a repeated shuffle an answer takes a second.
+# A plan, its books, its certificate and each of its runs need the cost of the same event. For a
+# repeated shuffle it takes a second to compute.
 @lru_cache(maxsize=1024)
 def _smallest_epsilon(event: Event, delta: float) -> EpsilonBound:
     if Unbounded in flatten(event).kinds:
         return EpsilonBound(math.inf, "none")
     names = list(ACCOUNTANTS) if total_mu(event) is None else ["gdp"]
-    able = [(name, ACCOUNTANTS[name].of(event)) for name in names]
-    bounds = [(each.epsilon(delta), name) for name, each in able if each is not None]
+    accountants = [(name, ACCOUNTANTS[name].of(event)) for name in names]
+    bounds = [(each.epsilon(delta), name) for name, each in accountants if each is not None]
     if not bounds:
         raise InputError(f"event must be known to an accountant; got {shown(event)}.")
     epsilon, name = min(bounds, key=lambda bound: bound[0])
@@ -108,12 +108,12 @@ class TotalCost:
     epsilon, delta
         The smallest proven epsilon at the promised delta; None when no delta was promised.
     mu
-        The GDP total: exact where everything is Gaussian. Otherwise None, or an upper bound where
-        that is what was promised.
+        The GDP total. It is exact if everything is Gaussian. Otherwise it is an upper bound if a mu
+        was promised, else None.
     rho
         A zCDP total; None for events that may fail.
     accountant
-        The accountant that proves the epsilon, or else the other numbers.
+        The accountant that proves the epsilon or, without an epsilon, the other numbers.
     """
 
     epsilon: float | None
@@ -132,10 +132,10 @@ class TotalCost:
 def total_cost(
     event: Event, delta: float | None, *, distance: Distance = EXACT, bound_mu: bool = False
 ) -> TotalCost:
-    """Add an event up in every currency.
+    """Return the cost of an event in every currency.
 
-    ``bound_mu`` states a mu also where it is an upper bound only, by the accountant that checks a
-    promise in mu.
+    ``bound_mu`` also states a mu that is only an upper bound, from the accountant that checks
+    promises in mu.
     """
     if Unbounded in flatten(event).kinds:
         return TotalCost(None if delta is None else math.inf, delta, None, math.inf, "none")
@@ -150,32 +150,32 @@ def total_cost(
 
 
 def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> EpsilonBound:
-    """Return the smallest epsilon if the sampled noise is that far from the event's own.
+    """Return the smallest epsilon for noise that is within ``distance`` of the event's noise.
 
-    *Guarantee.* What is returned meets ``Distance.left_of``.
+    *Guarantee.* The result satisfies ``Distance.left_of``.
 
     *Reference.* Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact).
     """
     bound = smallest_epsilon(event, delta)
     while distance and bound.epsilon < math.inf:
-        # Charge at a slightly larger epsilon, so that the loop ends as soon as that suffices.
+        # Charge the distance at a slightly larger epsilon, so that the loop ends once it suffices.
         charged_at = up(bound.epsilon)
-        _, left = distance.left_of(charged_at, delta)
-        found = smallest_epsilon(event, left) if left > 0 else EpsilonBound(math.inf, "none")
-        bound = EpsilonBound(found.epsilon + 2.0 * distance.log_ratio, found.accountant)
+        _, rest = distance.left_of(charged_at, delta)
+        ideal = smallest_epsilon(event, rest) if rest > 0 else EpsilonBound(math.inf, "none")
+        bound = EpsilonBound(ideal.epsilon + 2.0 * distance.log_ratio, ideal.accountant)
         if bound.epsilon <= charged_at:
             break
     return bound
 
 
-# Relative accuracy of a calibrated parameter; what is lost goes to the safe side.
+# Relative accuracy of a calibrated parameter, which errs on the safe side.
 ACCURACY = 1e-10
 
 
 def spent_share(guarantee: Guarantee, event: Event) -> float:
-    """Return what the event costs over what the guarantee allows; infinity where no bound is known.
+    """Return the cost of the event divided by what the guarantee allows; infinity without a bound.
 
-    *Guarantee.* Never below the truth; at most 1 exactly if the event keeps the promise.
+    *Guarantee.* Never below the truth; at most 1 if and only if the event keeps the promise.
     """
     _, allowed = check_guarantee(guarantee).strength
     if guarantee.delta is not None:
@@ -188,8 +188,8 @@ def spent_share(guarantee: Guarantee, event: Event) -> float:
 def satisfies(event: Event, guarantee: Guarantee, *, distance: Distance = EXACT) -> bool:
     """Whether the event costs at most the guarantee, as far as any accountant can prove.
 
-    The ``distance`` of what is sampled from the event's own law is charged to an (epsilon, delta)
-    promise; other promises are kept up to that distance.
+    ``distance`` is that of the sampled noise from the event's noise. It is charged to an (epsilon,
+    delta) promise; other promises are kept up to this distance.
 
     Examples
     --------
@@ -214,10 +214,10 @@ def calibrate(
 ) -> float:
     """Return the largest parameter whose event costs at most the guarantee, rounded down.
 
-    *Guarantee.* ``satisfies(event_of(parameter), guarantee)`` holds for what is returned.
+    *Guarantee.* ``satisfies(event_of(parameter), guarantee)`` holds for the result.
 
-    *Edge cases.* The cost must not fall as the parameter grows. The search starts at ``guess``;
-    what it finds is relatively within ten times ``accuracy`` of the largest.
+    *Edge cases.* The cost must not fall as the parameter grows. The search starts at ``guess``; the
+    relative error of the result is at most ten times ``accuracy``.
 
     *Reference.* Balle and Wang 2018, Section 3.1 (calibration by root finding).
 
@@ -243,7 +243,7 @@ def calibrate(
 
 
 def _share_of(allowed: Fraction, accountant: AdditiveAccountant | None) -> float:
-    """Return the total over what is allowed, as a float that is at most 1 exactly if it is."""
+    """Return total / allowed, as a float that is at most 1 if and only if the exact ratio is."""
     if accountant is None or accountant.failure:
         return math.inf
     ratio = float(accountant.total / allowed)

@@ -1,12 +1,14 @@
 """Amplification by shuffling, computed exactly: hiding among clones.
 
 Each of ``n_units`` units is released by an epsilon-DP randomiser after a secret uniform shuffle.
-Every other unit answers like a clone of the record that differs with probability exp(-epsilon),
-and then like one of its two values with equal chances. So the adversary sees at most a pair of
-counts: with C ~ Binomial(n_units - 1, exp(-epsilon)) clones, A ~ Binomial(C, 1/2) of them on the
-first side, and the record itself, on its own side with probability w = e^epsilon / (e^epsilon + 1).
+One record differs between neighbours. With probability exp(-epsilon) another unit answers like a
+clone of it, and then like either of its two values with equal chances. So the adversary learns at
+most a pair of counts: there are C ~ Binomial(n_units - 1, exp(-epsilon)) clones, of which
+A ~ Binomial(C, 1/2) are on the first side; the record itself is on its own side with probability
+w = e^epsilon / (e^epsilon + 1).
 
-Given C = c, the hockey stick at exp(e) of that pair is attained on {counts >= a}, and equals
+Given C = c, the hockey-stick divergence of that pair at exp(e) is attained on {counts >= a}, and
+equals
 
     (w - (1 - w) exp(e)) P(A = a - 1) - (exp(e) - 1) P(A >= a).
 
@@ -14,7 +16,8 @@ The "stronger clones", which answer alike with probability 2 / (e^epsilon + 1), 
 general randomisers their bound is not proved.
 
 A Gaussian release is (epsilon0, delta0)-DP for a whole curve of pairs. Each pair gives a bound by
-hiding among clones, and ignoring the shuffle gives one more; all hold, so the least counts.
+hiding among clones. Without the shuffle there is one more bound. All of them hold, so the smallest
+is used.
 
 Reference
 ---------
@@ -37,39 +40,40 @@ from tailguard.privacy.accounting.profiles import Profile, convexified, gaussian
 from tailguard.privacy.roots import ROUNDING, crossing, step_until, up
 
 # The sum runs over counts of clones within SPREAD standard deviations plus MARGIN clones of their
-# mean. Counts below are added to delta (less than 1e-25); counts above are counted as the last one.
+# mean. The chance of lower counts (less than 1e-25) is added to delta; higher counts are treated as
+# the last one in the sum.
 SPREAD, MARGIN = 12.0, 30.0
 
-# Counts are grouped into at most this many groups, the finest near the mean. A group counts as its
-# smallest, which hides the least. Up to a few thousand units, each count near the mean is a group.
+# Counts form at most this many groups, the smallest ones near the mean. A group is treated as its
+# lowest count, which hides least. Up to a few thousand units, each count near the mean is a group.
 MOST_GROUPS = 512
 
-# Rounding of the two terms, relative to the first one, and what a clone adds to it: binomial tails
-# of scipy agree with 40-digit arithmetic to 5e-14 at 6e5 clones, and to 1.1e-12 at 1e7.
+# Rounding error of the two terms, relative to the first one, and its growth per clone. Binomial
+# tails of scipy agree with 40-digit arithmetic to 5e-14 at 6e5 clones, and to 1.1e-12 at 1e7.
 TERM_ROUNDING, ROUNDING_PER_CLONE = 1e-12, 1e-18
 
-# Beyond this the exponential would overflow: delta there is bounded by that here, as it never rises
-# with epsilon, and a unit of larger epsilon is not hidden by others.
+# Larger exponentials would overflow. At larger e, delta is bounded by its value here, since it
+# never rises with e. A unit with a larger epsilon gets no amplification.
 LARGEST_EPSILON = 600.0
 
 
 @lru_cache(maxsize=64)
 def _clone_counts(n_units: int, unit_epsilon: float) -> tuple[FloatArray, FloatArray, float]:
-    """Numbers of clones, the chance of each, and the chance of fewer."""
+    """Return counts of clones, the chance of each, and the chance of fewer than the first."""
     from scipy import stats  # noqa: PLC0415 (it takes a while to load)
 
     others, chance = n_units - 1, math.exp(-unit_epsilon)
     mean = others * chance
-    reach = SPREAD * math.sqrt(mean * (1.0 - chance)) + MARGIN
-    place = np.linspace(-1.0, 1.0, MOST_GROUPS)
-    counts = np.floor(mean + reach * (place + 2.0 * place**3) / 3.0)
+    half_width = SPREAD * math.sqrt(mean * (1.0 - chance)) + MARGIN
+    positions = np.linspace(-1.0, 1.0, MOST_GROUPS)
+    counts = np.floor(mean + half_width * (positions + 2.0 * positions**3) / 3.0)
     counts = np.unique(np.clip(counts, 0.0, others))
     below = np.asarray(stats.binom.cdf(counts - 1.0, others, chance))
     return counts, np.diff(below, append=1.0), float(below[0])
 
 
 def clones_delta(n_units: int, unit_epsilon: float, e: FloatArray) -> FloatArray:
-    """Bound delta of shuffled ``unit_epsilon``-DP releases at every one of an array of epsilons.
+    """Bound delta of shuffled ``unit_epsilon``-DP releases at each of an array of epsilons.
 
     *Guarantee.* Never below the truth, for every randomiser of that epsilon.
 
@@ -80,23 +84,23 @@ def clones_delta(n_units: int, unit_epsilon: float, e: FloatArray) -> FloatArray
     counts, chances, missed = _clone_counts(n_units, unit_epsilon)
     inside = e < unit_epsilon
     gamma = np.exp(np.minimum(np.where(inside, e, 0.0), LARGEST_EPSILON))[..., None]
-    own = float(expit(unit_epsilon))
+    own_side = float(expit(unit_epsilon))
     # The loss exceeds e if the first side holds more than this share of all c + 1 answers.
-    share = (gamma * own - (1.0 - own)) / ((2.0 * own - 1.0) * (1.0 + gamma))
-    least = np.minimum(np.floor(share * (counts + 1.0)) + 1.0, counts + 1.0)
-    gain = (own - (1.0 - own) * gamma) * stats.binom.pmf(least - 1.0, counts, 0.5)
-    left = np.maximum(counts + 1.0 - least, 0.0)
-    tail = np.where(left > 0.0, betainc(least, np.maximum(left, 1.0), 0.5), 0.0)
+    share = (gamma * own_side - (1.0 - own_side)) / ((2.0 * own_side - 1.0) * (1.0 + gamma))
+    fewest = np.minimum(np.floor(share * (counts + 1.0)) + 1.0, counts + 1.0)
+    point_term = (own_side - (1.0 - own_side) * gamma) * stats.binom.pmf(fewest - 1.0, counts, 0.5)
+    remaining = np.maximum(counts + 1.0 - fewest, 0.0)
+    tail = np.where(remaining > 0.0, betainc(fewest, np.maximum(remaining, 1.0), 0.5), 0.0)
     rounding = TERM_ROUNDING + ROUNDING_PER_CLONE * counts
-    sticks = gain * (1.0 + rounding) - (gamma - 1.0) * tail
-    found = np.maximum(sticks, 0.0) @ chances + missed
-    return np.where(inside, np.minimum(found, 1.0), 0.0)
+    divergences = point_term * (1.0 + rounding) - (gamma - 1.0) * tail
+    delta = np.maximum(divergences, 0.0) @ chances + missed
+    return np.where(inside, np.minimum(delta, 1.0), 0.0)
 
 
 def clones_epsilon(n_units: int, unit_epsilon: float, delta: float) -> float:
-    """Return the smallest epsilon at ``delta``, rounded up; at most that of a unit.
+    """Return the smallest epsilon at ``delta``, rounded up; at most ``unit_epsilon``.
 
-    *Guarantee.* ``clones_delta`` there is at most ``delta``.
+    *Guarantee.* At the returned epsilon ``clones_delta`` is at most ``delta``.
 
     *Reference.* The module's head.
     """
@@ -106,8 +110,8 @@ def clones_epsilon(n_units: int, unit_epsilon: float, delta: float) -> float:
 
     def excess(e: float) -> float:
         """Return how far log(delta) is below the target."""
-        found = float(clones_delta(n_units, unit_epsilon, np.asarray(e)))
-        return target - math.log(max(found, 1e-300))
+        bound = float(clones_delta(n_units, unit_epsilon, np.asarray(e)))
+        return target - math.log(max(bound, 1e-300))
 
     if excess(0.0) >= 0.0:
         return 0.0
@@ -116,33 +120,35 @@ def clones_epsilon(n_units: int, unit_epsilon: float, delta: float) -> float:
 
 
 def failure_variation(n_units: int, unit_epsilon: float, unit_delta: float) -> float:
-    """How far shuffled (epsilon, delta)-DP units are, in total variation, from epsilon-DP ones.
+    """Bound the total variation between shuffled (epsilon, delta)-DP and epsilon-DP units.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
     """
     return (1.0 + math.exp(-unit_epsilon) / 2.0) * n_units * unit_delta
 
 
-# Where units may fail, half of delta pays for the failures and half for the clones.
-LARGEST_FACTOR = 1.5  # of 1 + exp(-epsilon0) / 2
+# If units may fail, half of delta pays for the failures and half for the clones. This is the
+# largest value of 1 + exp(-epsilon0) / 2.
+LARGEST_FACTOR = 1.5
 
-# The epsilon at which failures are charged settles by a factor of ten a round, or more.
+# Each round brings the epsilon at which failures are charged closer to its limit, by a factor of
+# ten or more.
 ROUNDS = 8
 
 # Deltas whose best pairs (epsilon0, delta0) shape the profile, and nodes between them.
 DECADES = range(1, 21)
 NODES = 30
 
-# With losses beyond this the shuffle is worth nothing, and numbers would overflow.
+# For losses beyond this the shuffle gives nothing, and numbers would overflow.
 LARGEST_END = 500.0
 
 
 def shuffled_epsilon(mu: float, *, n_units: int, delta: float) -> float:
     """Epsilon of ``n_units`` shuffled ``mu``-GDP releases at ``delta``, rounded up.
 
-    *Guarantee.* Never below the truth, never above that of one release which is not shuffled;
-    replace-one neighbours. The shuffle is secret, uniform and fresh, and each release is
-    ``mu``-GDP for every two values of its unit, given all else.
+    *Guarantee.* Never below the truth, never above the epsilon of one release without a shuffle;
+    replace-one neighbours. The shuffle must be secret, uniform and fresh, and each release must be
+    ``mu``-GDP for every two values of its unit, with everything else fixed.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
     """
@@ -154,7 +160,7 @@ def shuffled_epsilon(mu: float, *, n_units: int, delta: float) -> float:
 def shuffled_mu(epsilon: float, *, n_units: int, delta: float) -> float:
     """Largest mu of shuffled Gaussian releases that are (epsilon, delta)-DP together.
 
-    *Guarantee.* Within 1e-6 of the largest, below it; never below ``mu_of(epsilon, delta)``.
+    *Guarantee.* At most the largest mu, by at most 1e-6; never below ``mu_of(epsilon, delta)``.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
     """
@@ -162,40 +168,41 @@ def shuffled_mu(epsilon: float, *, n_units: int, delta: float) -> float:
     return _largest_mu(check_positive("epsilon", epsilon), n_units, check_open_unit("delta", delta))
 
 
-# A theorem and each of its fits ask the same, and this takes a second.
+# A theorem and each of its fits need the same value, and it takes a second to compute.
 @lru_cache(maxsize=64)
 def _largest_mu(epsilon: float, n_units: int, delta: float) -> float:
     def excess(mu: float) -> float:
         """Return how far the releases are above the promise."""
         return math.log(max(shuffled_epsilon(mu, n_units=n_units, delta=delta), 1e-9) / epsilon)
 
-    alone = mu_of(epsilon, delta)
-    root = crossing(excess, alone, rtol=1e-7)
-    found = step_until(lambda mu: mu <= alone or excess(mu) <= 0.0, root, 1.0 - 1e-7)
-    return max(found, alone)
+    unshuffled = mu_of(epsilon, delta)
+    root = crossing(excess, unshuffled, rtol=1e-7)
+    mu_found = step_until(lambda mu: mu <= unshuffled or excess(mu) <= 0.0, root, 1.0 - 1e-7)
+    return max(mu_found, unshuffled)
 
 
-# An accountant asks for the same profile several times, and one takes a tenth of a second.
+# An accountant needs the same profile several times, and it takes a tenth of a second to compute.
 @lru_cache(maxsize=64)
 def shuffled_profile(mu: float, n_units: int) -> Profile:
-    """Profile of ``n_units`` shuffled ``mu``-GDP releases: the best of many pairs at every place.
+    """Profile of ``n_units`` shuffled ``mu``-GDP releases: the best of many pairs at each epsilon.
 
-    *Guarantee.* At least the truth everywhere, so that repetitions may be convolved: failures are
-    charged to each step at every epsilon. Never above one release which is not shuffled.
+    *Guarantee.* At least the truth everywhere, and failures are charged to each release at every
+    epsilon: so repetitions may be convolved. Never above the profile of one release without a
+    shuffle.
 
     *Reference.* Feldman, McMillan and Talwar 2021, Theorem 3.8.
     """
-    alone = gaussian_profile(mu)
-    if alone.end > LARGEST_END:
-        return alone
+    unshuffled = gaussian_profile(mu)
+    if unshuffled.end > LARGEST_END:
+        return unshuffled
     pairs = [_best_pair(mu, n_units, 10.0**-decade, rounds=2) for decade in DECADES]
-    places = [0.0, *(found for found, _, _ in pairs), alone.end]
-    stretches = [np.linspace(*ends, NODES) for ends in pairwise(places)]
-    e = np.unique(np.concatenate(stretches))
-    best = alone.delta(e)
+    ends_of_pieces = [0.0, *(found for found, _, _ in pairs), unshuffled.end]
+    pieces = [np.linspace(*ends, NODES) for ends in pairwise(ends_of_pieces)]
+    e = np.unique(np.concatenate(pieces))
+    best = unshuffled.delta(e)
     for index, (_, unit_epsilon, unit_delta) in enumerate(pairs):
-        # A pair is sharp where failures are a small part of delta: up to three decades before.
-        near = (e >= places[max(index - 2, 0)]) & (e <= places[index + 1])
+        # A pair is tight where failures are a small part of delta: up to three decades before.
+        near = (e >= ends_of_pieces[max(index - 2, 0)]) & (e <= ends_of_pieces[index + 1])
         bound = clones_delta(n_units, unit_epsilon, e[near]) if unit_epsilon else 0.0
         variation = failure_variation(n_units, unit_epsilon, unit_delta)
         best[near] = np.minimum(best[near], bound + (1.0 + np.exp(e[near])) * variation)
@@ -216,15 +223,15 @@ def shuffled_pure_profile(epsilon: float, n_units: int) -> Profile:
 def through_nodes(e: FloatArray, delta: FloatArray) -> Profile:
     """Return the profile that is straight in exp(e) between the nodes of a bound.
 
-    The true profile is convex in exp(e), so it stays below the bound's convex envelope, and that
-    below its chords.
+    The true profile is convex in exp(e). So it stays below the convex envelope of the bound, and
+    the envelope stays below its own chords.
     """
     corners = convexified(e, np.minimum.accumulate(delta))
     end = float(e[-1])
     nodes = np.exp(e - end)
 
     def chords(at: FloatArray) -> FloatArray:
-        """Read the chords; beyond the end, the last value stays."""
+        """Interpolate between the nodes; beyond the end, keep the last value."""
         x = np.exp(np.minimum(at, end) - end)
         return np.asarray(np.interp(x, nodes, corners), dtype=np.float64)
 
@@ -235,12 +242,12 @@ def _best_pair(mu: float, n_units: int, delta: float, rounds: int) -> tuple[floa
     """Return epsilon at ``delta``, and the (epsilon0, delta0) of a unit that proves it."""
     epsilon = epsilon_of(mu, delta)
     unit_epsilon, unit_delta = epsilon, delta
-    # Failures are charged at the epsilon of the round before, which is never smaller.
+    # Failures are charged at the epsilon of the previous round, which is never smaller.
     for _ in range(rounds if epsilon < LARGEST_END else 0):
         allowed = delta / (2.0 * LARGEST_FACTOR * (1.0 + math.exp(epsilon)) * n_units)
         unit = epsilon_of(mu, allowed)
-        found = clones_epsilon(n_units, unit, delta / 2.0) if unit else 0.0
-        if found >= epsilon:
+        smaller = clones_epsilon(n_units, unit, delta / 2.0) if unit else 0.0
+        if smaller >= epsilon:
             break
-        epsilon, unit_epsilon, unit_delta = found, unit, allowed
+        epsilon, unit_epsilon, unit_delta = smaller, unit, allowed
     return epsilon, unit_epsilon, unit_delta

@@ -19,10 +19,11 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import Guarantee, check_guarantee
 
 ACCURACY = 1e-9
-"""Allowed relative difference of closed forms, which exceeds that between machines: tests compare
-known values with the same accuracy."""
+"""Allowed relative difference of closed forms. Differences between machines are smaller: tests
+compare known values with the same accuracy."""
 NUMERICAL, NUMERICAL_ACCURACY = ("pld", "renyi", "selection"), 1e-6
-"""Accountants that convolve and search on grids; their sums depend on the processor's order."""
+"""Accountants that convolve and search on grids: their sums depend on the order in which a
+processor adds."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 FIRST_CHARGE = 2  # the first line of a ledger is its cap
@@ -32,7 +33,7 @@ NOTHING_PROMISED = "reproduction: NOT PRIVATE"
 
 
 def check_agreement(data: Mapping[str, Any], certificate: Any) -> None:
-    """Refuse data that differs from the certificate made of its parts."""
+    """Refuse data that differs from what its parts, the ``certificate``, give."""
     _check_parts(certificate)
     recomputed = certificate.to_dict()
     _compare("", dict(data), recomputed, _margins(recomputed))
@@ -60,7 +61,7 @@ def _check_parts(certificate: Any) -> None:
 
 
 def _check_charged(certificate: Any) -> None:
-    """Refuse a charge after an early stop that no ledger counts."""
+    """Refuse a charge after an early stop that no ledger would count."""
     charged = certificate.charged
     require(
         charged is None
@@ -75,7 +76,7 @@ def _check_charged(certificate: Any) -> None:
 
 
 def _check_entries(certificate: Any) -> None:
-    """Refuse entries that no ledger makes."""
+    """Refuse entries that no ledger would make."""
     entries = certificate.ledger_entries
     places = {(entry.ledger, entry.position) for entry in entries}
     require(
@@ -91,7 +92,7 @@ def _check_entries(certificate: Any) -> None:
 
 
 def kept_by(guarantee: Guarantee, total: TotalCost) -> bool:
-    """Whether a total keeps a promise, to the accuracy of recomputed numbers."""
+    """Whether a total keeps a promise, up to the accuracy of recomputed numbers."""
     currency, promised = check_guarantee(guarantee).strength
     cost: float | None = getattr(total, currency)
     return cost is not None and cost <= promised * (1.0 + _accuracy(total.accountant))
@@ -102,7 +103,7 @@ def _accuracy(accountant: str) -> float:
 
 
 def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
-    """Return the allowed differences of numbers by their place; all others must be equal."""
+    """Return the allowed difference of each number by its path; other values must be equal."""
     margins = {}
     for name in {"total", "spent", "counted"} & {*recomputed}:
         accuracy = _accuracy(recomputed[name]["accountant"])
@@ -110,14 +111,14 @@ def _margins(recomputed: Mapping[str, Any]) -> dict[str, float]:
             value = recomputed[name][currency]
             if isinstance(value, float):
                 margins[f"{name}.{currency}"] = accuracy * value
-    for currency in CURRENCIES:  # a difference has the margins of both
+    for currency in CURRENCIES:  # a difference has the margins of both terms
         both = [margins.get(f"{name}.{currency}", 0.0) for name in ("total", "spent")]
         margins[f"unused.{currency}"] = sum(both)
     return margins
 
 
 def _compare(place: str, stated: Any, recomputed: Any, margins: Mapping[str, float]) -> None:
-    """Refuse data that differs from the recomputed, and name the first difference."""
+    """Refuse data that differs from the recomputed data, and name the first difference."""
     if isinstance(recomputed, dict) and isinstance(stated, dict):
         if place == "unused":  # a difference within rounding may be listed or not
             names = {*stated, *recomputed} & {*CURRENCIES}
@@ -141,7 +142,7 @@ def _compare(place: str, stated: Any, recomputed: Any, margins: Mapping[str, flo
 
 
 def _is_alike(stated: Any, recomputed: Any, margin: float) -> bool:
-    """Whether two values are the same, numbers within a margin."""
+    """Whether two values are the same; numbers may differ by the margin."""
     if _is_number(stated) and _is_number(recomputed):
         return bool(abs(stated - recomputed) <= margin)
     return type(stated) is type(recomputed) and bool(stated == recomputed)
@@ -163,12 +164,12 @@ def _differing(place: str, stated: Any, recomputed: Any) -> InputError:
 def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
     """Return a sentence for each statement that must be taken on trust.
 
-    ``settled`` is None without a ledger; else it is whether the ledger lists the run's releases in
-    addition to its charges.
+    ``settled`` states whether the ledger lists the run's releases in addition to its charges; it is
+    None without a ledger.
     """
     private, charged, unit = certificate.mode == "private", settled is not None, certificate.unit
     entries = "; ".join(entry.describe() for entry in certificate.ledger_entries)
-    doubts = (
+    statements = (
         (private and not charged, "The mode: that noise was drawn in secret, and from no seed."),
         (not settled, "That the releases are all that left, and that their numbers are true."),
         (entries and not charged, f"That a ledger holds its charge, {entries}."),
@@ -185,4 +186,4 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
         (not charged, "What other runs on the same records cost: a certificate speaks of one."),
         (charged, "What runs that this ledger was not charged with cost on the same records."),
     )
-    return tuple(sentence for holds, sentence in doubts if holds)
+    return tuple(sentence for applies, sentence in statements if applies)

@@ -43,12 +43,12 @@ from tailguard.version import __version__
 Mode: TypeAlias = Literal["private", "simulation: NOT PRIVATE", "reproduction: NOT PRIVATE"]
 
 KEY = "tailguard_certificate"
-"""The key that says what the record is; its value is the version of the format."""
+"""The key that identifies a certificate; its value is the version of the format."""
 VERSION = 1
-"""Any change of meaning, words or totals takes a new number: a file that is read back is compared
-with what its parts give."""
+"""Increase it with any change of meaning, words or totals: when a file is read, its statements are
+compared with those that follow from its parts."""
 
-# Rounding moves totals by less than this share; a smaller difference is not unused budget.
+# Rounding moves totals by less than this fraction; a smaller difference is not unused budget.
 ROUNDING_MARGIN = 1e-9
 
 OVER_BLOCKS = "over disjoint blocks of records that do not depend on values, the maximum counts"
@@ -70,46 +70,46 @@ COUNTED_AS_GAUSSIAN: Mapping[type[events.Event], str] = {
         "Proposition 2.10 and Section 2.3)",
     ),
 }
-"""What other releases count as where squares of mu are added up."""
+"""How other releases are counted if squares of mu are added up."""
 
 
 @dataclass(frozen=True)
 class Certificate:
     """What was promised, reserved, released and assumed.
 
-    *Guarantee.* Speaks of replace-one neighbours with public ``n_rows``, as ``unit`` says.
-    ``total`` and ``spent`` are recomputed from ``planned`` and ``releases`` by the smallest valid
-    accountant, rounded up.
+    *Guarantee.* Holds for replace-one neighbours with public ``n_rows``; ``unit`` states what is
+    replaced. ``total`` and ``spent`` are recomputed from ``planned`` and ``releases`` with the
+    accountant that gives the smallest bound, rounded up.
 
-    *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals say what a private run would
-    cost; the run itself promises nothing. Neither does a run in mode ``"reproduction: NOT
-    PRIVATE"``, whose noise is a paper's and costs more than the guarantee.
+    *Edge cases.* In mode ``"simulation: NOT PRIVATE"`` the totals state what a private run would
+    cost; the run itself promises nothing. A run in mode ``"reproduction: NOT PRIVATE"`` promises
+    nothing either: it has a paper's noise, which costs more than the guarantee.
 
     Attributes
     ----------
     guarantee
         The promise.
     n_rows
-        The public number of records: of rows, or of persons.
+        The public number of records, which are rows or persons.
     planned
         The event that was reserved before any record was read; it counts as spent.
     releases
         What was released, in order.
     assumptions_for_accuracy
-        What the accuracy rests on, and privacy does not.
+        Assumptions on which only the accuracy depends, not privacy.
     unused_stages
         Planned stages that were skipped, in plain words.
     mode
         ``"private"``, ``"simulation: NOT PRIVATE"`` or ``"reproduction: NOT PRIVATE"``.
     sampler_distance
-        How far the sampled noise is from the one that is accounted for, over all releases.
+        How far the sampled noise of all releases is from the ideal noise of the accounting.
     ledger_entries
-        Where a durable ledger was charged with it.
+        The entries of a ledger that was charged with the run.
     charged
-        What the ledger counts in the place of ``planned`` after an early stop; None where all that
-        was planned counts.
+        What the ledger counts instead of ``planned`` after an early stop; None if all of
+        ``planned`` counts.
     unit
-        What is protected one by one: a row, or a person with all of her rows.
+        The unit of protection: a row, or a person with all of her rows.
     version
         The version of tailguard that made the releases.
 
@@ -142,22 +142,22 @@ class Certificate:
 
     @cached_property
     def total(self) -> TotalCost:
-        """What was reserved, which counts as spent, unless a ledger counts less."""
+        """The cost of what was reserved; it counts as spent, unless a ledger counts less."""
         return self._total(self.planned)
 
     @cached_property
     def counted(self) -> TotalCost:
-        """What counts as spent: what was reserved, or what a ledger counts after an early stop."""
+        """The cost that counts as spent: the reserved one, or a ledger's after an early stop."""
         return self.total if self.charged is None else self._total(self.charged)
 
     @cached_property
     def spent(self) -> TotalCost:
-        """What the releases cost, recomputed from their sensitivities and noise."""
+        """The cost of the releases, recomputed from their sensitivities and noise."""
         return self._total(spent_event(self.releases))
 
     @property
     def unused(self) -> dict[str, float]:
-        """How much lower the released total is, in each currency that expresses both."""
+        """How far the released total is below the reserved one, in each common currency."""
         pairs = {
             name: (getattr(self.total, name), getattr(self.spent, name))
             for name in ("epsilon", "mu", "rho")
@@ -204,16 +204,17 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Read the facts back, and refuse data that states what does not follow from them.
+        """Read the facts back, and refuse data with statements that do not follow from them.
 
-        Totals are recomputed. Refused are totals, words and remarks that differ from what the parts
-        give, a plan that costs more than the promise, releases that the plan does not cover, and
-        what cannot be written again. What no file alone can prove ``unproven`` lists in words.
+        Totals are recomputed. Four kinds of data are refused: totals, words or remarks that differ
+        from those that follow from the parts; a plan that costs more than the promise; releases
+        that the plan does not cover; and facts that cannot be written again. ``unproven`` lists
+        what no file alone can prove.
         """
         try:
             check_version("certificate", data.get(KEY), newest=VERSION)
             charged = data.get("charged")
-            found = cls(
+            certificate = cls(
                 guarantee_from_dict(data["guarantee"]),
                 data["n_rows"],
                 planned=events.event_from_dict(data["planned"]),
@@ -230,16 +231,16 @@ class Certificate:
                 unit=Unit.from_dict(data["unit"]),
                 version=data["version"],
             )
-            if not covers(found.planned, found.releases):
+            if not covers(certificate.planned, certificate.releases):
                 raise InputError(
                     "certificate must plan for all that was released; its releases cost more than "
                     "was planned."
                 )
-            with np.errstate(all="ignore"):  # from numbers that no run has
-                check_agreement(data, found)
-            found.to_json()
-            found.to_text()
-            return found
+            with np.errstate(all="ignore"):  # only numbers that no run has overflow
+                check_agreement(data, certificate)
+            certificate.to_json()
+            certificate.to_text()
+            return certificate
         except InputError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -251,7 +252,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
-        """Read what ``to_json`` returns."""
+        """Read a certificate from the JSON of ``to_json``."""
         try:
             data = read_json(text)
         except InputError:
@@ -263,7 +264,7 @@ class Certificate:
     def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
         """List the statements that the file cannot prove.
 
-        ``settled`` is None without a ledger, else whether the ledger lists the run's releases.
+        ``settled`` states whether the ledger lists the run's releases; None without a ledger.
         """
         return unproven(self, settled)
 
@@ -284,11 +285,11 @@ class Certificate:
 
     @property
     def _unprotected(self) -> bool:
-        """Whether it reports printed noise that breaks its promise."""
+        """Whether it is of a run with printed noise that breaks the guarantee."""
         return self.mode == "reproduction: NOT PRIVATE"
 
     def _promise(self) -> str:
-        """Describe the promise: none if printed noise breaks the guarantee."""
+        """Describe the promise; there is none if printed noise breaks the guarantee."""
         promise = self.guarantee.describe()
         if self._unprotected:
             return f"none: this reproduces noise that does not keep {promise}"
@@ -297,10 +298,10 @@ class Certificate:
     def _composition(self) -> str:
         """List the rules by which the events were added up."""
         kinds, accountant = flatten(self.planned).kinds, self.total.accountant
-        counted = COUNTED
+        words_of_kinds = COUNTED
         if accountant == "gdp" and not kinds <= {events.Gaussian}:
-            accountant, counted = "gdp bound", {**COUNTED, **COUNTED_AS_GAUSSIAN}
-        rules = dict.fromkeys(text for kind, text in counted.items() if kind in kinds)
+            accountant, words_of_kinds = "gdp bound", {**COUNTED, **COUNTED_AS_GAUSSIAN}
+        rules = dict.fromkeys(text for kind, text in words_of_kinds.items() if kind in kinds)
         return "; ".join([COMPOSITION[accountant], OVER_BLOCKS, *rules])
 
     def _sampler(self) -> str:
@@ -317,7 +318,7 @@ class Certificate:
         )
 
     def _total(self, event: events.Event) -> TotalCost:
-        """Add an event up at the promised delta."""
+        """Return the cost of an event at the promised delta."""
         return total_cost(
             event,
             self.guarantee.delta,
@@ -327,7 +328,7 @@ class Certificate:
 
 
 def read_json(text: str) -> Any:
-    """Read JSON; refuse a repeated key, of which a reader might see the other value."""
+    """Read JSON; refuse a repeated key, since another reader might use its other value."""
     return json.loads(text, object_pairs_hook=_without_repeats)
 
 

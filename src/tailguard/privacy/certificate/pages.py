@@ -36,36 +36,36 @@ LABEL = 13
 
 
 def certificate_text(data: Mapping[str, Any]) -> str:
-    """Render a certificate's dictionary for a reader who is no statistician."""
+    """Render a certificate's dictionary as plain text, for readers who are no statisticians."""
     parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
     return printable_lines("\n".join([*chain(*parts), *_assumptions(data)]))
 
 
 def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return the lines of a page: how often, sensitivity, noise std, what and how.
+    """Return rows of a page: times, sensitivity, noise std, what was released, and how.
 
-    Successive releases that look alike when rounded share a line. Only the page rounds: the cost
-    follows from the exact numbers, which the JSON has.
+    Successive releases that are equal after rounding share a row. Only the page rounds: the cost
+    follows from the exact numbers, which are in the JSON.
     """
     printed = []
     for release in releases:
         numbers = [
-            "hidden" if release[name] is None else f"{release[name]:.6g}"  # it follows the records
+            "hidden" if release[name] is None else f"{release[name]:.6g}"  # None if secret
             for name in ("sensitivity", "noise_std")
         ]
         stage = f"{release['stage']}: " if release["stage"] else ""
-        words = printable(f"{stage}{release['name']}"), printable(_how(release))
-        # Where numbers are hidden the parameters say what was released.
-        hidden = release["parameters"] if release["sensitivity"] is None else None
-        printed.append(((*numbers, *words), hidden, release["times"]))
+        descriptions = printable(f"{stage}{release['name']}"), printable(_how(release))
+        # If sensitivity and noise are hidden, only the parameters distinguish releases.
+        distinguishing = release["parameters"] if release["sensitivity"] is None else None
+        printed.append(((*numbers, *descriptions), distinguishing, release["times"]))
     return [
-        (str(sum([times for *_, times in alike])), *line)
-        for (line, _), alike in groupby(printed, key=itemgetter(0, 1))
+        (str(sum([times for *_, times in equal_rows])), *row)
+        for (row, _), equal_rows in groupby(printed, key=itemgetter(0, 1))
     ]
 
 
 def certificate_facts(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return promise and totals, each in words."""
+    """Return the promise, the totals and other facts in words, by their labels."""
     noun = "records" if data["unit"]["person"] is None else "persons"
     return {
         "mode": data["mode"],
@@ -95,7 +95,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(text: str, width: int) -> list[str]:
-    """Wrap a text, but never between a name and its value."""
+    """Wrap a text, but keep each name and its value on one line."""
     return [line.replace("\0", " ") for line in wrap(text.replace(" = ", "\0=\0"), width)]
 
 
@@ -120,7 +120,7 @@ def _counted(data: Mapping[str, Any]) -> str:
 
 
 def _unused(data: Mapping[str, Any]) -> str:
-    """Describe what was reserved and not released."""
+    """Describe what was reserved but not released."""
     left = ", ".join(
         f"{name} {_shown_number(value)} lower" for name, value in data["unused"].items()
     )
@@ -139,8 +139,8 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
     for times, sensitivity, noise_std, what, how in printed_releases(releases):
         numbers = f"  {times:>5}  {sensitivity:>11}  {noise_std:>11}  "
         width = WIDTH - len(numbers)
-        whole = f"{what} {how}"
-        first, *rest = [whole] if len(whole) <= width else [*wrap(what, width), *wrap(how, width)]
+        both = f"{what} {how}"
+        first, *rest = [both] if len(both) <= width else [*wrap(what, width), *wrap(how, width)]
         yield f"{numbers}{first}"
         yield from (" " * len(head) + line for line in rest)
     if not releases:
@@ -148,7 +148,7 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _remarks(remarks: list[str]) -> Iterator[str]:
-    """Yield what a reader must know besides the numbers, if anything."""
+    """Yield the remarks that readers need besides the numbers, if there are any."""
     if remarks:
         yield ""
         yield REMARKS
@@ -164,16 +164,16 @@ def _how(release: Mapping[str, Any]) -> str:
         which = "every block" if block is None else f"block {block}"
         details.append(f"{which} of {release['block_map']!r}")
     if release["mechanism"] == "sampled-gaussian":
-        drawn = release["parameters"]
-        details.append(f"{drawn['sample_rows']} of {drawn['of_rows']} records, drawn afresh")
+        facts = release["parameters"]
+        details.append(f"{facts['sample_rows']} of {facts['of_rows']} records, drawn afresh")
     if release["mechanism"] == "selected-gaussian":
-        drawn = release["parameters"]
-        details.append(f"{drawn['mean_tries']:g} tries expected, {drawn['law']}")
+        facts = release["parameters"]
+        details.append(f"{facts['mean_tries']:g} tries expected, {facts['law']}")
     return f"({', '.join(details)})"
 
 
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the assumptions on which accuracy rests, and privacy does not."""
+    """Yield the assumptions on which only the accuracy depends, not privacy."""
     yield ""
     yield ASSUMED
     for assumption in data["assumptions_for_accuracy"] or ("nothing",):
@@ -197,7 +197,7 @@ COLUMNS = ("times", "sensitivity", "noise std")
 def certificate_html(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as a page for a browser.
 
-    It says the same as the page of plain text. Every word is escaped, and nothing is loaded from
+    It has the content of the plain text. Every word is escaped, and nothing is loaded from
     elsewhere: no script, font or picture.
     """
     parts = [
