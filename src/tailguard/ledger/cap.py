@@ -1,36 +1,36 @@
-"""The cap of a ledger: it decides whether one more run may be charged, and what would still fit.
+"""The cap of a ledger: it decides whether one more run may be charged, and how large it may be.
 
 Each run may depend on all earlier answers. So a bound for events that were fixed in advance is not
-enough. The cap uses privacy *filters*: totals that are valid however later charges depend on
-earlier answers.
+enough. The cap uses privacy *filters*: totals that remain valid if later charges depend on earlier
+answers, in any way.
 
 * A cap in pure epsilon, rho or mu adds charges up in that currency.
-* Under (epsilon, delta), the filter adds charges up in pure epsilon, up to ``epsilon``, or in mu,
-  up to the mu that (epsilon, delta) allows. Gaussian releases over all records, or over blocks of
-  which the costliest counts, have a mu of their own. The rest of a run, such as noise whose scale
-  depends on the records, samples and shuffles, gets the price of a Gaussian release that covers all
-  of it up to a small failure probability (``privacy/accounting/cover.py``). A hundredth of delta is
-  reserved for failures.
+* Under (epsilon, delta) there are two filters. One adds charges up in pure epsilon, up to
+  ``epsilon``; the other in mu, up to the mu that (epsilon, delta) allows. Gaussian releases have
+  their own mu; over the blocks of a partition the costliest counts. The rest of a run, such as
+  samples, shuffles and noise whose scale depends on the records, gets the price of a Gaussian
+  release that covers all of it up to a small failure probability (``privacy/accounting/cover.py``).
+  A hundredth of delta is reserved for failures.
 * Every accountant checks the first charge, as it checks a single fit.
 
-Which amounts count. An open run counts with all that it reserved. A run that was settled after an
-early stop counts with what it released, where ``charges.py`` allows that. Every other run counts
-forever with what it reserved.
+*Which amounts count.* For an open run, everything that it reserved. For a run that was settled
+after an early stop, what it released, if ``charges.py`` allows that. For every other run, what it
+reserved, forever.
 
-Proof that two filters may be combined. Let the *released total* of a history, in the currency of a
-filter, be the sum of the prices of all Gaussian or pure releases, plus the price of each cover from
-the first release that it covers. It never decreases. At the last admission the charges met one
-filter: what settled runs had released and open runs had reserved was within its limit. After it,
-open runs release within what they reserved, and settled runs release nothing. So the released total
-is within that limit at the end, and hence at all times, whatever was given back earlier. Let a run
-that stops before the released total of the first filter exceeds its limit be (epsilon, 0)-DP, and
-one of the second (epsilon, delta)-DP. Split the histories into those that end within the first
-filter and all others. A set of histories is the union of its two parts, and each part has the
-probability that a run of one filter alone gives it. So with both filters the probability is at most
-exp(epsilon) times that of a neighbour plus delta. The first charge depends on no release: if it
-meets no filter, nothing else is ever released, and it keeps the cap by itself; nothing of it is
-ever given back. Runs may be open at the same time: their releases, each priced by itself, are one
-adaptive sequence.
+*Proof that two filters may be combined.* Let the *released total* of a history, in the currency of
+a filter, be the sum of the prices of all Gaussian or pure releases and of all covers; a cover
+counts from the first release that it covers. The released total never decreases. At the last
+admission the charges met one filter: what settled runs had released and open runs had reserved was
+within its limit. After that, open runs release no more than they reserved, and settled runs release
+nothing. So the released total is within that limit at the end, and hence at all times, whatever was
+given back earlier. Let a run that stops before its released total exceeds the limit of the first
+filter be (epsilon, 0)-DP, and such a run of the second filter (epsilon, delta)-DP. Split the
+histories into those that end within the first filter and all others. A set of histories is the
+union of its two parts, and each part has the probability that it has in a run of one filter alone.
+So with both filters the probability is at most exp(epsilon) times that of a neighbour plus delta.
+The first charge depends on no release. If it meets no filter, nothing else is ever released, it
+keeps the cap by itself, and nothing of it is ever given back. Runs may be open at the same time:
+their releases, each priced by itself, are one adaptive sequence.
 
 Reference
 ---------
@@ -68,7 +68,7 @@ from tailguard.privacy.guarantees import (
 # delta = 1e-6 it is enough for 90 runs that are priced by a cover.
 FAILURE_SHARE = 1e-2
 
-# A remainder below this share of a limit is a rounding error.
+# A remainder below this fraction of a limit is a rounding error.
 ROUNDED = Fraction(1e-9)
 
 # The delta at which messages convert a cap in mu or rho to epsilon.
@@ -85,7 +85,7 @@ class Charge:
         The planned event, which is the cost of the run.
     cover
         The mu of a Gaussian release that covers all parts of the event that are not Gaussian, and
-        its failure probability. None where the event has a price of its own, or no price at all.
+        its failure probability. None if the event has its own price, or no price at all.
     """
 
     event: Event
@@ -124,11 +124,11 @@ class Filter:
         """Return the rest of the limit; None if a charge has no price in this currency."""
         prices, failures = [], []
         for charge in charges:
-            priced = price(self.accountant, charge)
-            if priced is None:
+            price_and_failure = price(self.accountant, charge)
+            if price_and_failure is None:
                 return None
-            prices.append(priced[0])
-            failures.append(priced[1])
+            prices.append(price_and_failure[0])
+            failures.append(price_and_failure[1])
         return None if exact_sum(failures) > self.failure else self.limit - exact_sum(prices)
 
 
@@ -136,8 +136,8 @@ class Filter:
 class Cap:
     """The most that all runs on a data set may cost together.
 
-    *Guarantee.* All that was admitted keeps the cap, however later charges depended on earlier
-    answers, up to the distance of sampled from ideal noise.
+    *Guarantee.* All admitted charges together keep the cap, up to the distance of sampled from
+    ideal noise; later charges may depend on earlier answers.
 
     *Reference.* The module's head.
     """
@@ -145,7 +145,7 @@ class Cap:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        filters_of(self.guarantee)  # raises an error for a guarantee that cannot be a cap
+        filters_of(self.guarantee)  # raises if the guarantee cannot be a cap
 
     def admits(self, charges: Sequence[Charge]) -> bool:
         """Whether the last charge may be added to the others."""
@@ -154,14 +154,14 @@ class Cap:
         return self.meets_filter(charges)
 
     def meets_filter(self, charges: Sequence[Charge]) -> bool:
-        """Whether the charges are within a filter; a first charge may be admitted without one."""
+        """Whether the charges are within a filter, which a first charge does not need."""
         return any(each.admits(charges) for each in filters_of(self.guarantee))
 
     def left(self, charges: Sequence[Charge]) -> Guarantee | None:
         """Return the weakest guarantee that a run may still have; None if no run fits.
 
-        It is rounded down to four digits. Under (epsilon, delta) it is that of a run with Gaussian
-        noise, if one fits.
+        It is rounded down to four digits. Under (epsilon, delta) it is the guarantee of a run with
+        Gaussian noise, if such a run fits.
         """
         if not charges:
             return self.guarantee
@@ -173,7 +173,7 @@ class Cap:
         return next((each for each in fits if each is not None), None)
 
     def charge(self, event: Event) -> Charge:
-        """Return the event as a charge, with a cover if the event has no price of its own."""
+        """Return the event as a charge, with a cover if the event has no price by itself."""
         by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
         charge = Charge(event)
         _, others = flatten(event).split()
@@ -207,13 +207,14 @@ class Cap:
 def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
     """Return a charge's price in a currency and its failure probability; None without a price."""
     if accountant not in charge.prices:
-        charge.prices[accountant] = _worked_out(accountant, charge)
+        charge.prices[accountant] = _computed_price(accountant, charge)
     return charge.prices[accountant]
 
 
-def _worked_out(
+def _computed_price(
     accountant: type[AdditiveAccountant], charge: Charge
 ) -> tuple[Fraction, Fraction] | None:
+    """Compute what ``price`` returns."""
     if charge.cover is not None and accountant is GdpAccountant:
         mu, failure = charge.cover
         gaussian, _ = flatten(charge.event).split()
@@ -228,12 +229,15 @@ def squared_mu(gaussian: FlatEvents) -> Fraction:
 
 
 def exact_sum(numbers: Iterable[Fraction]) -> Fraction:
-    """Add up fractions exactly, with one Fraction addition per denominator; floats have few."""
-    tops: dict[int, int] = {}
+    """Add up fractions exactly; fast, because floats have few different denominators."""
+    numerators: dict[int, int] = {}
     for number in numbers:
-        top, bottom = number.as_integer_ratio()
-        tops[bottom] = tops.get(bottom, 0) + top
-    return sum((Fraction(top, bottom) for bottom, top in tops.items()), start=Fraction(0))
+        numerator, denominator = number.as_integer_ratio()
+        numerators[denominator] = numerators.get(denominator, 0) + numerator
+    return sum(
+        (Fraction(numerator, denominator) for denominator, numerator in numerators.items()),
+        start=Fraction(0),
+    )
 
 
 def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
@@ -253,9 +257,9 @@ def filters_of(cap: Guarantee) -> tuple[Filter, ...]:
 def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
     """Return the guarantee to plan with if a run requests a ledger's whole (epsilon, delta).
 
-    The hundredth of delta that the ledger reserves for failures is subtracted. So Gaussian noise is
-    within the filter in mu. Otherwise the run would be a first charge that meets no filter, of
-    which nothing can be given back. Any other guarantee is returned as it is.
+    The hundredth of delta that the ledger reserves for failures is subtracted, so that Gaussian
+    noise is within the filter in mu. Otherwise the run would be a first charge that meets no
+    filter, and the ledger could give nothing of it back. Other guarantees are returned unchanged.
     """
     cap = getattr(ledger, "cap", None)  # books in memory have none
     if isinstance(cap, ApproxDP) and guarantee == cap:
@@ -264,7 +268,7 @@ def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
 
 
 def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
-    """Return the guarantee of a run that costs ``amount`` of a filter's currency, or None."""
+    """Return the guarantee of a run that costs ``amount`` in a filter's currency, or None."""
     value = float(amount)
     if amount <= ROUNDED * left.limit:
         return None
@@ -279,7 +283,7 @@ def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | 
 
 
 def _largest_number(flat_events: FlatEvents) -> float:
-    """Return the largest number of any leaf, including the number of its repetitions."""
+    """Return the largest number in any leaf, and of repetitions of a leaf."""
     fields = [each for leaf in flat_events.leaves for each in astuple(leaf)]
     numbers = [each for each in fields if not isinstance(each, str)]
     blocks = [part for parts in flat_events.blocks.values() for part in parts.values()]

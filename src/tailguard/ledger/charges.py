@@ -1,28 +1,28 @@
 """The content of a ledger's lines: the cap, the charges, and what stays charged after a stop.
 
-A run may stop early, by a choice that depends on released numbers, and settle. Then its ledger may
-give back what the run did not spend. This module checks all conditions for that, on the lines
-themselves and under the lock of the file:
+If released numbers make a run stop early, the run settles, and its ledger may give back what the
+run did not spend. This module checks all conditions for that, on the lines themselves and under the
+lock of the file:
 
-* everything that was released is Gaussian noise on sums over all records. Each such release has a
-  price of its own, whether the run goes on or not. Other releases have none: a cover prices the
-  rest of a run as a whole, and a pass over a secret partition, a sample or a search was paid as a
-  whole. So once one of these has begun, all of it stays charged;
-* the releases are within what was reserved for Gaussian noise, where squares of mu add up. Other
-  reserves had a separate price, and nothing of them was released;
-* the charges meet a filter, so no charge was admitted as a first one that meets none.
+* everything that was released is Gaussian noise on sums over all records. Each such release has its
+  own price, whether the run continues or not. Other releases have no separate price: a cover prices
+  the rest of a run as a whole, and a pass over a secret partition, a sample or a search was also
+  paid as a whole. Once one of these has begun, all of it stays charged;
+* the releases are within what was reserved for Gaussian noise, where squares of mu add up. All
+  other reserves have a separate price, and nothing of them was released;
+* the charges meet a filter, so no charge was admitted as a first charge that meets none.
 
-The run closes its books before this check, so nothing more is released. Then the run counts with
-what it released, or with what it had reserved for that if rounding made the reserve smaller. The
-number of coordinates stays counted as reserved, for the distance of sampled from ideal noise.
+The run closes its books before this check, so nothing more is released. From then on the cost of
+its releases counts, or the reserve for them if rounding made it smaller. The reserved number of
+coordinates still counts, for the distance of sampled from ideal noise.
 
 The head of ``cap.py`` has the proof. It only needs a stop that depends on released numbers. An
 exception that a record may have caused is not such a stop, and all charges stay.
 
 Reference
 ---------
-Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (filters in mu; what was not spent is
-left).
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023 (filters in mu: unspent budget remains
+available).
 """
 
 import json
@@ -52,7 +52,7 @@ from tailguard.privacy.unit import ROWS, Unit
 T = TypeVar("T")
 
 LARGEST_LEDGER = 2**16
-"""Charges that a process keeps in parsed form, about a kilobyte each; more are parsed again."""
+"""The number of charges that a process keeps in parsed form, about a kilobyte each."""
 
 
 def cap_of(lines: Sequence[Line]) -> Cap:
@@ -67,11 +67,11 @@ def unit_of(lines: Sequence[Line]) -> str:
 
 def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -> None:
     """Refuse a cap or a unit that differs from the ledger's."""
-    held = cap_of(lines).guarantee
-    if held != cap:
+    first_cap = cap_of(lines).guarantee
+    if first_cap != cap:
         raise InputError(
-            f"ledger {ledger!r} must keep its cap, {held.describe()}; got {cap.describe()}. Open "
-            "it without a cap, or charge under another name."
+            f"ledger {ledger!r} must keep its cap, {first_cap.describe()}; got {cap.describe()}. "
+            "Open it without a cap, or charge under another name."
         )
     if unit_of(lines) != unit.budget:
         raise InputError(
@@ -97,18 +97,18 @@ def beyond(ledger: str, cap: Cap, before: Sequence[Charge]) -> BudgetError:
 
 
 def charges_of(lines: Sequence[Line]) -> tuple[Charge, ...]:
-    """Return all charges as they count, in order."""
+    """Return all charges in order, each with the amount that counts."""
     return tuple(standing(lines).values())
 
 
 def standing(lines: Sequence[Line]) -> dict[str, Charge]:
-    """Return all charges as they count, by their keys."""
+    """Return all charges by their keys, each with the amount that counts."""
     states = [charges for _, charges in replayed(lines)]
     return states[-1] if states else {}
 
 
 def replayed(lines: Sequence[Line]) -> Iterator[tuple[Line, dict[str, Charge]]]:
-    """Yield each line, and all charges as they count once it is written: one dictionary, updated.
+    """Yield each line, and the charges that count after it, in one dictionary that is updated.
 
     A settled line after an early stop replaces the charges of its run by what stays charged.
     """
@@ -141,7 +141,7 @@ def events_of(lines: Sequence[Line]) -> tuple[Any, ...]:
 
 
 def coordinates_of(lines: Sequence[Line]) -> int:
-    """Return how many noisy numbers were charged for."""
+    """Return for how many noisy numbers the ledger was charged."""
     return sum(_read(line, _charge_in)[1] for line in lines if line.kind == RESERVED)
 
 
@@ -151,7 +151,7 @@ def releases_of(line: Line) -> tuple[Release, ...]:
 
 
 def _read(line: Line, read: Callable[[str], T]) -> T:
-    """Read a line; refuse content that a ledger does not write."""
+    """Read the content of a line; refuse content that no ledger writes."""
     try:
         return read(line.content)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
@@ -169,7 +169,7 @@ def _cap_in(content: str) -> Cap:
 
 @lru_cache(maxsize=LARGEST_LEDGER)
 def _charge_in(content: str) -> tuple[Charge, int]:
-    """Read a charge; a process reads the same lines before each of its own."""
+    """Read a charge; cached, since a process reads all lines before each of its charges."""
     data = json.loads(content)
     cover = data["cover"]
     if cover is not None:
@@ -191,17 +191,17 @@ def _releases_in(content: str) -> tuple[Release, ...]:
 
 
 def left_charged(events: Sequence[Event], releases: Sequence[Release]) -> Event | None:
-    """Return what stays charged of a run that stopped early; None if all of it does."""
-    spent, others = flatten(spent_event(releases)).split()
+    """Return what stays charged of a run that stopped early; None if everything does."""
+    spent, spent_otherwise = flatten(spent_event(releases)).split()
     reserved, _ = FlatEvents.total(map(flatten, events)).split()
     most = squared_mu(reserved) * (1 + Fraction(ROUNDING))  # the rounding that books allow
-    if others.kinds or spent.blocks or squared_mu(spent) > most:
+    if spent_otherwise.kinds or spent.blocks or squared_mu(spent) > most:
         return None
     return min(reserved, spent, key=squared_mu).event
 
 
 def check_held(lines: Sequence[Line], entries: Sequence[LedgerEntry]) -> None:
-    """Refuse to settle a run in a file that does not hold its charges, such as an older backup."""
+    """Refuse to settle a run in a file without its charges, such as an older backup."""
     for entry in entries:
         if not any(line.entry() == entry for line in lines[entry.position - 1 : entry.position]):
             raise BudgetError(
@@ -219,32 +219,32 @@ def settlement(
 ) -> Draft | Line:
     """Return the line to write for a finished run: one line for all of its charges.
 
-    If the ledger has this line already, return it; refuse a settled line with other content.
+    If the ledger already has this line, return it; refuse a settled line with other content.
     """
     charges = standing(lines)
     content: dict[str, Any] = {"keys": [*keys], "releases": [each.to_dict() for each in releases]}
     if stopped_early and cap_of(lines).meets_filter(tuple(charges.values())):
-        left = left_charged([charges[key].event for key in keys], releases)
-        content |= {} if left is None else {"charged": left.to_dict()}
-    there = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
-    if there and there[0].content != canonical(content):
+        stays_charged = left_charged([charges[key].event for key in keys], releases)
+        content |= {} if stays_charged is None else {"charged": stays_charged.to_dict()}
+    existing = [line for line in lines if (line.kind, line.key) == (SETTLED, keys[0])]
+    if existing and existing[0].content != canonical(content):
         raise BudgetError(
-            f"ledger {there[0].ledger!r} must record the releases of a run once; entry "
-            f"{there[0].position} has other content for {shown(keys[0])}."
+            f"ledger {existing[0].ledger!r} must record the releases of a run once; entry "
+            f"{existing[0].position} has other content for {shown(keys[0])}."
         )
-    return there[0] if there else Draft(SETTLED, keys[0], content)
+    return existing[0] if existing else Draft(SETTLED, keys[0], content)
 
 
 def check_kept(lines: Sequence[Line]) -> None:
-    """Refuse a ledger with a charge, or a return of budget, that was not allowed at its time."""
+    """Refuse a ledger with a charge or a return of budget that was not allowed at its time."""
     cap = cap_of(lines)
-    for place, (line, charges) in enumerate(replayed(lines)):
-        asked = tuple(charges.values())
-        if line.kind == RESERVED and not (cap.admits(asked) and cap.agrees(asked[-1])):
+    for index, (line, charges) in enumerate(replayed(lines)):
+        counted = tuple(charges.values())
+        if line.kind == RESERVED and not (cap.admits(counted) and cap.agrees(counted[-1])):
             raise _not_kept(line, "charges more than was left")
         if line.kind == SETTLED and settled_of(line)[1] is not None:
             keys, releases = settled_of(line)[0], releases_of(line)
-            settled = settlement(lines[:place], keys, releases, stopped_early=True)
+            settled = settlement(lines[:index], keys, releases, stopped_early=True)
             if canonical(settled.content) != line.content:
                 raise _not_kept(line, "gives back more than was left")
 

@@ -1,9 +1,9 @@
 """The lines of a ledger: their content, and the chain of digests that connects them.
 
 A line's digest covers its own content and the digest of the line before. So changing, moving,
-inserting or removing a line breaks the chain there, unless all later digests are recomputed, or the
-removed lines are the last ones. Anyone who kept the digests from before the edit detects both: an
-exported ledger holds all digests.
+inserting or removing a line breaks the chain there. There are two exceptions: all later digests are
+recomputed, or the last lines are removed. Anyone who kept the digests from before the edit detects
+both; an exported ledger has all digests.
 """
 
 import json
@@ -34,12 +34,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Line:
-    """One line, as it is kept.
+    """One line, as it is stored.
 
     Attributes
     ----------
     ledger, position
-        The data set, and the line's number in its ledger, from 1.
+        The data set, and the line's number in the ledger, counted from 1.
     kind
         ``"created"``, ``"reserved"``, ``"resumed"`` or ``"settled"``.
     key
@@ -50,7 +50,7 @@ class Line:
     content
         The content of the line, as canonical JSON.
     previous, digest
-        The digest of the line before, and its own.
+        The digest of the line before, and the digest of this line.
     """
 
     ledger: str
@@ -73,7 +73,7 @@ class Line:
     def true_digest(self) -> str:
         """Compute the digest from all other fields of the line."""
         words = [getattr(self, name) for name in FIELDS[:-1]]
-        # By repr, any value that an edit put into the file has a text, and so another digest.
+        # With repr, any value that an edit puts into the file has a text, and so another digest.
         return sha256(json.dumps(words, default=repr).encode()).hexdigest()
 
     @cached_property
@@ -106,21 +106,21 @@ def check_chain(ledger: str, lines: Sequence[Line]) -> None:
     before, charged, settled = "", set[str](), set[str]()
     for position, line in enumerate(lines, start=1):
         if line.kind == RESERVED:
-            fresh = line.key not in charged
+            in_order = line.key not in charged
             charged.add(line.key)
         elif line.kind == SETTLED:
-            fresh = line.key in charged and line.key not in settled
+            in_order = line.key in charged and line.key not in settled
             settled.add(line.key)
         else:
-            fresh = line.kind == (CREATED if position == 1 else RESUMED)
-        whole = (line.ledger, line.position, line.previous) == (ledger, position, before)
-        if not (whole and fresh and line.is_whole):
+            in_order = line.kind == (CREATED if position == 1 else RESUMED)
+        in_chain = (line.ledger, line.position, line.previous) == (ledger, position, before)
+        if not (in_chain and in_order and line.is_whole):
             raise changed_line(ledger, position)
         before = line.digest
 
 
 def changed_line(ledger: str, position: int) -> BudgetError:
-    """Return the error for a line that is not as it was written."""
+    """Return the error for a line that differs from what was written."""
     return BudgetError(
         f"ledger {ledger!r} must be as it was written; line {position} was changed, moved, "
         "inserted or removed, and nothing is charged or released."

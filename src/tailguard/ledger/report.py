@@ -1,4 +1,4 @@
-"""A ledger as text: the remaining budget, and where the rest went."""
+"""A ledger as text: the remaining budget, and what was charged."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from tailguard.privacy.flat_events import flatten
 TITLE = "Ledger {!r}"
 HEAD = "  line  written     cost by itself                    key"
 STOPPED = ", stopped early"
-"""Marks a charge that counts with what was released against it."""
+"""Marks a charge for which only the releases count."""
 
 
 def summary_text(ledger: Ledger) -> str:
@@ -39,7 +39,7 @@ def summary_text(ledger: Ledger) -> str:
 
 
 def history_text(ledger: Ledger) -> str:
-    """List the charges, one on a line."""
+    """List the charges, one per line."""
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, _charges(ledger))])
 
 
@@ -51,7 +51,9 @@ def _charges(ledger: Ledger) -> Iterator[str]:
             (charge,) = charges_of([line])
             left = counted.get(line.key)
             cost = _cost(total_cost(left.event, delta)) if left else "nothing"
-            is_search = Selected in flatten(charge.event).kinds  # which stays as it was charged
+            is_search = (
+                Selected in flatten(charge.event).kinds
+            )  # a search is never settled after its tries begin
             ended = ends.get(line.key, "" if is_search else ", not settled")
             yield f"  {line.position:>4}  {line.time:<10}  {cost:<32}  {line.key}{ended}"
 

@@ -30,7 +30,7 @@ class LedgerRun(MemoryBooks):
 
     @property
     def charged(self) -> Event:
-        """The event that stays charged: less than reserved if an early stop gave back the rest."""
+        """The event that stays charged: after an early stop it may be less than reserved."""
         return self.reserved if self._left is None else self._left
 
     def reserve(self, event: Event, *, coordinates: int = 0) -> None:
@@ -43,9 +43,9 @@ class LedgerRun(MemoryBooks):
             super().reserve(event, coordinates=coordinates)
 
     def settle(self, *, stopped_early: bool = False) -> None:
-        """Close the books, then write the releases to the ledger, in one line.
+        """Close the books, then write all releases to the ledger in one line.
 
-        If writing fails, all charges stand. A search writes nothing once its tries have begun: the
+        If writing fails, all charges remain. A search writes nothing once its tries have begun: the
         time at which its line is written would reveal their number.
         """
         with self._lock:
@@ -56,7 +56,9 @@ class LedgerRun(MemoryBooks):
                 return
             try:
                 line = self._write_settled(self._entries, self.releases, stopped_early)
-            except Exception as error:  # everything is released: a missing line must not lose it
+            except (
+                Exception
+            ) as error:  # results are released already: do not lose them because of a missing line
                 warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
                 return
             left = line.data().get("charged")

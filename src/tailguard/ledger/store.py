@@ -2,8 +2,8 @@
 
 ``BEGIN IMMEDIATE`` takes the only write lock before anything is read, so that a decision based on
 the lines is still valid when the new line is written. Commits are fully synchronous: the log is
-flushed to the disk before a commit returns, if operating system and disk report this truthfully. No
-connection outlives a call, so that a ledger can be copied, pickled and forked.
+flushed to the disk before a commit returns, provided that operating system and disk report this
+truthfully. No connection outlives a call, so that a ledger can be copied, pickled and forked.
 
 SQLite's write-ahead log uses shared memory of one machine: on a file system that several machines
 mount, two of them would each grant the same budget. So such file systems are refused.
@@ -32,7 +32,7 @@ from tailguard.checks import BudgetError, InputError, shown
 from tailguard.ledger.lines import FIELDS, SETTLED, Draft, Line
 
 PATIENCE = 60.0
-"""Seconds that a charge waits for others. One takes some milliseconds, so hundreds may queue."""
+"""Seconds that a charge waits for others. A charge takes milliseconds, so hundreds may queue."""
 
 # File systems, by their names in Linux, that several machines may mount at once.
 SHARED = {
@@ -42,16 +42,16 @@ SHARED = {
     *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
 }
 MOUNTS = "/proc/self/mountinfo"
-"""The table of mounts that Linux keeps; elsewhere there is none, and nothing is refused."""
+"""The table of mounts of Linux. Other systems have none, and there nothing is refused."""
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""Endings that SQLite appends to a file's name for files of its own beside it ("Temporary Files
-Used By SQLite", sections 2.1 to 2.3)."""
+"""Endings that SQLite appends to the name of a file for its own files ("Temporary Files Used By
+SQLite", sections 2.1 to 2.3)."""
 
 DRAFT = ".new"
-"""The ending of the names of incomplete files."""
+"""The ending of the name of an incomplete file."""
 
-# By the beginning of SQLite's error names.
+# What a ledger must do, by the beginning of SQLite's error name.
 SENTENCES = {
     "SQLITE_READONLY": "be writable, and its folder too; it is read-only",
     "SQLITE_FULL": "have room to grow; the disk is full",
@@ -67,13 +67,13 @@ SENTENCES = {
 
 @contextmanager
 def one_sentence(path: str) -> Iterator[None]:
-    """Turn an error of SQLite into one sentence; nothing was charged then."""
+    """Turn an error of SQLite into one sentence. After such an error nothing was charged."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         name = getattr(error, "sqlite_errorname", None) or ""
-        named = (rule for start, rule in SENTENCES.items() if name.startswith(start))
-        rule = next(named, "be a file that SQLite can use; it is not")
+        rules = (rule for start, rule in SENTENCES.items() if name.startswith(start))
+        rule = next(rules, "be a file that SQLite can use; it is not")
     else:
         return
     raise BudgetError(f"ledger {path!r} must {rule}, and nothing is charged or released.")
@@ -90,29 +90,29 @@ def check_local(path: str) -> None:
 
 
 def file_system_of(path: str, mounts: str = MOUNTS) -> str:
-    """Return the kind of file system of a path, or of where it would be; empty if unknown."""
+    """Return the kind of file system of a path, which need not exist; empty if unknown."""
     try:
         table = Path(mounts).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    place, longest, found = os.path.realpath(path), -1, ""
+    real_path, longest, kind = os.path.realpath(path), -1, ""
     for line in table.splitlines():
         mount, _, source = line.partition(" - ")
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount.split(" ")[4])
-        inside = place == point or place.startswith(point.rstrip("/") + "/")
+        inside = real_path == point or real_path.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= longest:  # a later mount hides an earlier one
-            longest, found = len(point), source.split(" ")[0]
-    return found
+            longest, kind = len(point), source.split(" ")[0]
+    return kind
 
 
 def check_one_name(path: str) -> None:
     """Refuse a file with several names: charges in the log of one name are not read under another.
 
-    If a process was killed while it created the file, the name of its draft is removed.
+    If a process was killed while it created the file, this removes the name of its draft.
     """
     if os.stat(path).st_nlink > 1:
         for draft in map(Path, glob(f"{escape(path)}.*{DRAFT}")):
-            with suppress(FileNotFoundError):  # its process has just removed it
+            with suppress(FileNotFoundError):  # the process that made it has just removed it
                 if draft.samefile(path):
                     draft.unlink()
     if os.stat(path).st_nlink > 1:
@@ -133,7 +133,7 @@ def flush_folder(path: str) -> None:
 
 
 def check_regular_file(name: str, path: str | PathLike[str]) -> None:
-    """Refuse the path of an existing file that is not a regular one."""
+    """Refuse the path of a device, a pipe or a folder."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(
             f"{name} must be the path of a regular file; {os.fspath(path)!r} is a device, a pipe "
@@ -142,7 +142,7 @@ def check_regular_file(name: str, path: str | PathLike[str]) -> None:
 
 
 def check_no_side_file(name: str, path: str | PathLike[str]) -> None:
-    """Refuse a name that SQLite may use, and so overwrite, for a file of its own."""
+    """Refuse a name that SQLite may use for its own file, which it would overwrite."""
     real = os.path.realpath(path)
     for ending in SIDE_FILES:
         beside = real.removesuffix(ending)
@@ -179,16 +179,16 @@ DURABLE = (
 )
 
 KNOWN: dict[tuple[str, str], tuple[list[tuple[object, ...]], tuple[Line, ...]]] = {}
-"""File and data set -> rows as read last, and their lines. All rows are read each time. If one of
-them has changed, all lines are new; else no digest is computed again."""
+"""File and data set -> the rows of the last reading, and their lines. All rows are read each time.
+If one of them has changed, all lines are made again; otherwise no digest is computed again."""
 MOST_KNOWN = 8  # data sets of a process; a line takes about a kilobyte
 
 Decision: TypeAlias = Callable[[tuple[Line, ...]], Draft | Line]
-"""Takes the existing lines; returns the draft of the next, or one of them to write nothing."""
+"""Takes the existing lines; returns a draft to write, or an existing line to write nothing."""
 
 
 class Store:
-    """A file of lines, of one or several data sets."""
+    """A file of lines, for one or several data sets."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -198,7 +198,7 @@ class Store:
         return os.path.exists(self.path)
 
     def create(self) -> None:
-        """Create the complete file in one step; of several processes, the first one creates it."""
+        """Create the complete file in one step; if several processes try, one creates it."""
         check_local(self.path)
         draft = f"{self.path}.{os.getpid()}-{get_ident()}{DRAFT}"
         with one_sentence(self.path):
@@ -218,8 +218,9 @@ class Store:
     def append(self, ledger: str, decide: Decision) -> Line:
         """Call ``decide`` on the lines of a data set under the lock; write and return its line.
 
-        *Guarantee.* The line is on the disk when this returns, and was not written if it raises
-        before the commit; nobody else wrote between what ``decide`` saw and the line.
+        *Guarantee.* When this returns, the line is on the disk; if this raises before the commit,
+        the line was not written. Nobody else writes between the lines that ``decide`` gets and the
+        new line.
         """
         with self._connected() as connection, self._locked(connection):
             lines = self._read(connection, ledger)
@@ -235,43 +236,43 @@ class Store:
 
     def first(self, ledger: str) -> tuple[Line, ...]:
         """Return the first line of a data set, if there is one."""
-        words = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position LIMIT 1"
+        query = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position LIMIT 1"
         with self._connected() as connection:
-            return tuple(Line(*row) for row in connection.execute(words, (ledger,)))
+            return tuple(Line(*row) for row in connection.execute(query, (ledger,)))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the data sets, in order."""
         with self._connected() as connection:
-            found = connection.execute("SELECT DISTINCT ledger FROM lines ORDER BY ledger")
-            return tuple(name for (name,) in found)
+            rows = connection.execute("SELECT DISTINCT ledger FROM lines ORDER BY ledger")
+            return tuple(name for (name,) in rows)
 
     def backup(self, target: str) -> None:
-        """Copy the file as it is at one moment, while others may write."""
+        """Copy the file as it is at one moment, even while others write."""
         with self._connected() as connection, closing(sqlite3.connect(target)) as copy:
             connection.backup(copy)
 
     def check_integrity(self) -> None:
         """Refuse a file in which SQLite finds damage."""
         with self._connected() as connection:
-            found = connection.execute("PRAGMA integrity_check").fetchall()
-            if found != [("ok",)]:
+            answer = connection.execute("PRAGMA integrity_check").fetchall()
+            if answer != [("ok",)]:
                 raise sqlite3.DatabaseError
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Open the file, which must be a ledger that this version reads."""
         if not os.path.isfile(self.path):
-            found = "it is none" if self.exists() else "there is none"
+            state = "it is none" if self.exists() else "there is none"
             raise BudgetError(
-                f"ledger {self.path!r} must be a file; {found}, and nothing is charged or released."
+                f"ledger {self.path!r} must be a file; {state}, and nothing is charged or released."
             )
         check_local(self.path)
         with one_sentence(self.path):
             check_one_name(self.path)
         with one_sentence(self.path), closing(self._open()) as connection:
-            (mark,) = connection.execute("PRAGMA application_id").fetchone()
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if mark != APPLICATION:
+            if application != APPLICATION:
                 raise BudgetError(
                     f"ledger {self.path!r} must be a file that a ledger wrote; it is something "
                     "else, and nothing is charged or released."
@@ -286,11 +287,11 @@ class Store:
             yield connection
 
     def _open(self) -> sqlite3.Connection:
-        """Connect to the file without creating it; read-only if nothing can be written."""
+        """Connect to the file without creating it; read-only if the folder cannot be written to."""
         path = os.path.abspath(self.path)
         address = f"file:{quote(path)}?mode=rw"
         if not os.access(os.path.dirname(path), os.W_OK) and not Path(f"{path}-wal").exists():
-            address += "&immutable=1"  # else SQLite needs a log file beside it
+            address += "&immutable=1"  # otherwise SQLite needs a log file in the folder
         return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
 
     @contextmanager
@@ -305,14 +306,15 @@ class Store:
                 connection.execute("ROLLBACK")
 
     def _read(self, connection: sqlite3.Connection, ledger: str) -> tuple[Line, ...]:
-        words = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position"
-        rows = connection.execute(words, (ledger,)).fetchall()
+        """Read all rows of a data set; reuse the lines of the last reading if their rows agree."""
+        query = f"SELECT {', '.join(FIELDS)} FROM lines WHERE ledger = ? ORDER BY position"
+        rows = connection.execute(query, (ledger,)).fetchall()
         before, known = KNOWN.pop((self.path, ledger), ([], ()))
         if not _same(rows[: len(before)], before):
             before, known = [], ()
         lines = (*known, *(Line(*row) for row in rows[len(before) :]))
         KNOWN[self.path, ledger] = rows, lines
-        for oldest in list(KNOWN)[:-MOST_KNOWN]:  # a copy: other threads change it
+        for oldest in list(KNOWN)[:-MOST_KNOWN]:  # a copy, since other threads change KNOWN
             KNOWN.pop(oldest, None)
         return lines
 

@@ -1,6 +1,6 @@
-"""Check that a ledger continues an export of it, and holds the charges that a certificate names.
+"""Check that a ledger continues an export, and that it has the charges that a certificate names.
 
-A ledger can be exported as plain data and kept elsewhere; its head alone is enough for this check.
+A ledger can be exported as plain data and stored elsewhere. For this check its head is enough.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 
 OTHERS = "others"
-"""The tool that ``Ledger.charge`` records as the one that releases an event."""
+"""The name under which ``Ledger.charge`` records that another tool makes the releases."""
 
 
 def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
     """Refuse a certificate with other charges; return whether its releases are listed as well.
 
-    The lines are those of one ledger with a checked chain. There is no list of releases of a search
-    that did not stop early, nor of a run that was not settled.
+    The lines must be those of one ledger with a checked chain. A run that was not settled has no
+    list of releases; neither has a search that did not stop early.
     """
     name = lines[0].ledger
     entries = certificate.ledger_entries
@@ -49,7 +49,7 @@ def check_certified(lines: Sequence[Line], certificate: Certificate) -> bool:
 
 
 def _check_charge(line: Line, event: Event, certificate: Certificate) -> None:
-    """Refuse a charge of another event, by another version, or for another tool."""
+    """Refuse a charge for another event, by another version, or for another tool."""
     content = line.data()
     if content["released_by"] == OTHERS:
         raise _other(line.entry(), "was charged for another tool")
@@ -67,8 +67,8 @@ def _lists_releases(lines: Sequence[Line], charge: Line, certificate: Certificat
     """
     settled = next((line for line in lines if (line.kind, line.key) == (SETTLED, charge.key)), None)
     content: dict[str, Any] = {} if settled is None else settled.data()
-    counts = None if certificate.charged is None else certificate.charged.to_dict()
-    if canonical(content.get("charged")) != canonical(counts):
+    certified_charge = None if certificate.charged is None else certificate.charged.to_dict()
+    if canonical(content.get("charged")) != canonical(certified_charge):
         raise _other((settled or charge).entry(), "counts something else")
     if settled is None:
         return False
@@ -92,7 +92,7 @@ VERSION = 1
 
 
 def head_of(lines: Sequence[Line]) -> dict[str, Any]:
-    """Return name, number and digest of the last line."""
+    """Return name, position and digest of the last line."""
     last = lines[-1]
     place = {"ledger": last.ledger, "position": last.position, "digest": last.digest}
     return {KEY: VERSION, **place}
@@ -111,7 +111,7 @@ def exported(lines: Sequence[Line]) -> dict[str, Any]:
 def check_continues(lines: Sequence[Line], known: Any) -> None:
     """Refuse a ledger that does not begin with the exported lines.
 
-    If ``known`` is a certificate, the ledger must hold its charges.
+    If ``known`` is a certificate, the ledger must have its charges.
     """
     if isinstance(known, Certificate):
         check_certified(lines, known)
@@ -122,14 +122,17 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
         name, digest = str(head["ledger"]), str(head["digest"])
         position = check_integer("position", head["position"], minimum=1)
         if "lines" in known:
-            kept = [Line(**line) for line in known["lines"]]
-            check_chain(name, kept)
-            whole = head_of(kept) == {KEY: VERSION, **{k: head[k] for k in head if k != KEY}}
+            exported_lines = [Line(**line) for line in known["lines"]]
+            check_chain(name, exported_lines)
+            valid = head_of(exported_lines) == {
+                KEY: VERSION,
+                **{k: head[k] for k in head if k != KEY},
+            }
         else:
-            whole = True
+            valid = True
     except (AttributeError, LookupError, TypeError):
-        whole = False
-    if not whole:
+        valid = False
+    if not valid:
         raise InputError("export must hold what a ledger exported; it does not.")
     ledger = lines[0].ledger
     if name != ledger:

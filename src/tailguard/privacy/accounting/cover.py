@@ -37,7 +37,7 @@ from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.roots import step_until
 
 COVER_FAILURE = 1.1 * SMALLEST_DELTA
-"""The failure probability of a cover: smaller deltas are not trusted, and a tenth is for rounding."""
+"""The failure probability of a cover: the smallest trusted delta, and a tenth more for rounding."""
 
 # The number of levels that are compared; with 400 the tangents cost less than 1e-4 of mu.
 N_LEVELS = 400
@@ -93,8 +93,6 @@ def _covers(mu: float, levels: FloatArray, excess: FloatArray) -> bool:
     with np.errstate(all="ignore"):
         meet = np.where(rise > 0.0, (np.diff(gaussian) - slope[1:] * step) / -rise, 0.0)
     meet = np.clip(np.nan_to_num(meet), 0.0, step)
-    lowest = np.maximum(
-        gaussian[:-1] + slope[:-1] * meet, gaussian[1:] + slope[1:] * (meet - step)
-    )
+    lowest = np.maximum(gaussian[:-1] + slope[:-1] * meet, gaussian[1:] + slope[1:] * (meet - step))
     chord = excess[:-1] + np.diff(excess) / step * meet
     return bool(np.all(chord <= lowest))
