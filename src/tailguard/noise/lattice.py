@@ -1,27 +1,27 @@
 """How much lattice noise a statistic needs, with the rounding to the lattice charged exactly.
 
 Real statistics
-    Neighbours differ in one record, hence in one chunk; let its sums be a and b. Each is rounded
-    as ``rint(a / grid)`` in float64. While ``|a / grid| <= 2**44`` the division errs by at most
-    ``2**44 * 2**-53 = 2**-9``, and ``rint`` by at most 1/2. So a lattice coordinate moves by at
-    most ``|a - b| / grid + 2 * (1/2 + 2**-9) = |a - b| / grid + 1 + 2**-8``. Chunks are added as
-    integers, without error. By the triangle inequality the lattice vector moves by at most
-    ``computed / grid + size_term``, with ``size_term`` the norm of ``size`` coordinates of
-    ``1 + 2**-8``. In the units of the statistic that is ``charged = computed + grid * size_term``.
-    With ``grid = noise_scale / lattice_scale`` the share is ``computed / noise_scale +
-    size_term / lattice_scale``, which is solved for the noise scale.
+    Neighbours differ in one record, hence in one chunk; let a and b be the sums of that chunk. A
+    sum is rounded as ``rint(a / grid)`` in float64. If ``|a / grid| <= 2**44``, the division errs
+    by at most ``2**44 * 2**-53 = 2**-9``, and ``rint`` by at most 1/2. So a lattice coordinate
+    moves by at most ``|a - b| / grid + 2 * (1/2 + 2**-9) = |a - b| / grid + 1 + 2**-8``. Chunks are
+    added as integers, without error. By the triangle inequality the lattice vector moves by at most
+    ``computed / grid + size_term``, with ``size_term`` the norm of ``size`` coordinates of ``1 +
+    2**-8``. In the units of the statistic that is ``charged = computed + grid * size_term``. With
+    ``grid = noise_scale / lattice_scale`` the share is ``computed / noise_scale + size_term /
+    lattice_scale``, which is solved for the noise scale.
 
 Records of several rows
-    Each of the ``roundings`` rows of a person is rounded by itself, as a chunk's sum is. The
-    lattice sums of two persons differ by ``|a - b| / grid`` plus the roundings of all rows, which
-    are ``roundings`` times ``size_term``.
+    Each of the ``roundings`` rows of a person is rounded separately, in the way that the sum of a
+    chunk is rounded. The lattice sums of two persons differ by at most ``|a - b| / grid`` plus the
+    roundings of all rows, which are ``roundings`` times ``size_term``.
 
 Integer statistics
-    The lattice is ``1 / multiplier`` with a whole multiplier, so rounding is exact and the charge
-    is the ideal sensitivity. The multiplier is the largest one within the share.
+    The lattice step is ``1 / multiplier`` with a whole multiplier, so rounding is exact and the
+    charge is the ideal sensitivity. The multiplier is the largest one within the share.
 
-The noise parameter in lattice steps is fixed by the sampler; a statistic too large for it (more
-than ``2**61`` steps in total) falls back to a coarser lattice.
+The sampler fixes the noise parameter in lattice steps. A statistic that is too large for the finest
+lattice (more than ``2**61`` steps in total) gets a coarser lattice.
 
 Reference
 ---------
@@ -45,17 +45,17 @@ from tailguard.privacy.calibration import Calibration, Sensitivity
 
 LARGEST_PARTIAL = 2.0**44
 LARGEST_TOTAL = 2.0**61
-# Statistics lie within LARGEST_TOTAL, so clipping answers at this limit changes none of them. It
-# keeps additions exact even if a kernel breaks its bound.
+# Statistics lie within LARGEST_TOTAL, so clipping answers at this limit changes no answer. It keeps
+# additions exact even if a kernel breaks its bound.
 ANSWER_LIMIT = NOISE_LIMIT // 2
 _ROUNDING = 1 + 2.0**-8
-# More than all roundings of the few float operations here, and too small to matter.
+# More than all roundings of the few float operations below, and too small to matter.
 _OUTWARD = 1 + 2.0**-40
 
 
-# Finest first: table levels and noise parameter in lattice steps. Three levels serve budgets of mu
-# in the thousands, which no (epsilon, delta) promise has: a thousand draws are 1e-6 off a rounded
-# Gaussian there, and 1e-9 at four levels.
+# Table levels and noise parameter in lattice steps, the finest lattice first. Three levels are only
+# for a mu in the thousands, which no (epsilon, delta) promise has: with three levels a thousand
+# draws are 1e-6 from a rounded Gaussian, and with four 1e-9.
 _LATTICES = {
     "gaussian": tuple((levels, lattice_std(levels)) for levels in (5, 4, 3)),
     "laplace": tuple((0, 2.0**doublings) for doublings in (26, 21, 16)),
@@ -72,8 +72,8 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
 
     Edge cases
     ----------
-    A statistic too large for every lattice, or a share too small for the number of coordinates, is
-    an InputError that depends on public numbers only.
+    InputError if the statistic is too large for every lattice, or the share too small for the
+    number of coordinates. The error depends on public numbers only.
 
     Reference
     ---------
@@ -104,12 +104,12 @@ def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration
 
 
 def with_roundings(calibration: Calibration, roundings: int, share: float) -> Calibration:
-    """Return the calibration if each record is rounded ``roundings`` times to the lattice."""
+    """Return the calibration for records that are rounded ``roundings`` times to the lattice."""
     before = calibration.sensitivity
     if before.integer or roundings == before.roundings:
         return calibration
-    again = gaussian_calibration if calibration.mechanism == "gaussian" else laplace_calibration
-    return again(replace(before, roundings=roundings), share)
+    calibrate = gaussian_calibration if calibration.mechanism == "gaussian" else laplace_calibration
+    return calibrate(replace(before, roundings=roundings), share)
 
 
 def _calibrate(
@@ -124,12 +124,12 @@ def _calibrate(
     )
 
 
-@lru_cache(maxsize=1024)  # a plan and its run calibrate alike; only numbers are kept
+@lru_cache(maxsize=1024)  # a plan and its run need the same; only numbers are cached
 def _finest(
     sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
 ) -> tuple[float, float, int, float]:
     """Return grid, scale and levels of the lattice, and the charged sensitivity."""
-    # Within this range every float here is normal.
+    # Within this range every float below is a normal number.
     if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
         raise InputError(
             "sensitivity must lie between 1e-250 and 1e250, the computed one not below the ideal; "
@@ -160,7 +160,7 @@ def _fits(sensitivity: Sensitivity, grid: float) -> bool:
 def _integer_grid(sensitivity: Sensitivity, scale: float, share: float) -> tuple[float, float]:
     """Return ``1 / multiplier`` and the ideal sensitivity; nothing is rounded."""
     multiplier = round(share * scale / sensitivity.ideal)
-    # Compared as reported, so that calibrating to a reported share gives the same lattice.
+    # Computed as ``share`` is reported: calibrating to a reported share gives the same lattice.
     if multiplier and sensitivity.ideal / (1 / multiplier * scale) > share:
         multiplier -= 1
     if multiplier < 1:
@@ -172,12 +172,12 @@ def _real_grid(
     sensitivity: Sensitivity, scale: float, share: float, size_term: float
 ) -> tuple[float, float]:
     """Solve ``computed / noise_scale + size_term / scale = share``, rounding outward."""
-    left = share - size_term / scale
+    rest = share - size_term / scale
     # Beyond one half the rounding would cost more than the statistic.
-    if left < share / 2:
+    if rest < share / 2:
         raise _too_small(sensitivity, share)
-    grid = sensitivity.computed / left * _OUTWARD / scale
-    # A few units in the last place above the sum, so that its float value never falls short.
+    grid = sensitivity.computed / rest * _OUTWARD / scale
+    # Raised by a few units in the last place, so that the float is never below the exact sum.
     return grid, (sensitivity.computed + grid * size_term) * (1 + 2.0**-48)
 
 

@@ -1,25 +1,25 @@
 """Random orders of places and random samples of them: exact ones, and keyed ones for huge tables.
 
-*Exact.* Every place gets a random 64-bit word and the places are ranked by their words. Places with
-equal words are ranked again by fresh words of their own, so that ties bias no order and the whole
-draw need not be rejected. A sample draws places one after the other and drops repetitions. Neither
+*Exact.* Every place gets a random 64-bit word, and the places are ranked by their words. Places
+with equal words are ranked again by fresh words. So ties bias no order, and no draw need be
+rejected as a whole. A sample draws places one after the other and drops repetitions. Neither
 dropped words nor repetitions favour a place, so all samples are equally likely.
 
 *Keyed.* Privacy does not depend on the order: in any order, a replaced record keeps its place.
-(Persons are numbered by their keys, which a replacement changes too, so their orders are drawn
-exactly.) It does not depend on a sample either, if the sample is charged as if all records had been
-read. So a pseudo-random order is enough: a short key gives the place at any position, and a table
-of any length needs memory for the key only. The key maps a place to another one in rounds. Each
-round mixes one half of its binary digits into the other half; this can be undone, so no two places
-have the same result. A result beyond the last place is mapped again until it is a place; results
-still differ.
+(Persons are numbered by their keys, and a replacement changes a key too. So orders of persons are
+drawn exactly.) Privacy does not depend on a sample either, if the sample is charged as if all
+records had been read. So a pseudo-random order is enough: a short key gives the place at any
+position, and a table of any length needs memory for the key only. The key maps each place to
+another place in rounds. A round mixes one half of the place's binary digits into the other half.
+This can be undone, so no two places have the same result. A result beyond the last place is mapped
+again until it is a place; results still differ.
 
 Reference
 ---------
 Knuth 1997, "The Art of Computer Programming", volume 2, Section 3.4.2 (random permutations and
-samples); Luby and Rackoff 1988, Theorem 1 (four rounds of a random function are a random order to
-whoever cannot tell the function from chance); Black and Rogaway 2002, Section 5 (cycle walking);
-Steele, Lea and Flood 2014, Figure 16 (the mixing function; it is no cipher and needs to be none).
+samples); Luby and Rackoff 1988, Theorem 1 (four rounds of a pseudo-random function are a
+pseudo-random order); Black and Rogaway 2002, Section 5 (cycle walking); Steele, Lea and Flood 2014,
+Figure 16 (the mixing function; it is no cipher and needs to be none).
 """
 
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.noise.sources import Source, Words
 
-# A tie that remains after this many rounds keeps the order of places. Two of 2**40 places tie in
-# all rounds with a chance below 2**-170; only a source that repeats itself, as in tests, does so.
+# Places that tie in this many rounds keep their order. The chance that two of 2**40 places tie in
+# all rounds is below 2**-170; it happens only with a source that repeats itself, as in tests.
 TIE_ROUNDS = 4
 
-# After this many rounds a sample of at most half the places is incomplete with a chance below its
-# size over 2**64. Then it is drawn again from an order of all places, which is as uniform.
+# After this many rounds a sample of at most half the places is still incomplete with a chance below
+# its size / 2**64. Then it is taken from an order of all places, which is uniform too.
 SAMPLE_ROUNDS = 64
 
 
@@ -58,22 +58,22 @@ def random_permutation(count: int, source: Source, *, rounds: int = TIE_ROUNDS) 
 
 
 def ranked(words: Words, source: Source, *, rounds: int = TIE_ROUNDS) -> IntArray:
-    """Return the places of words in rising order, and those of equal words in a random order.
+    """Return the places of words in rising order; places of equal words are in a random order.
 
     Guarantee
     ---------
-    If the words are independent and uniform, so is the order: as that of ``random_permutation``.
+    If the words are independent and uniform, the order is as uniform as ``random_permutation``.
     """
     if rounds == 1:
         return np.argsort(words, kind="stable")
     order = np.argsort(words)
-    ranked = words[order]
-    equal = ranked[1:] == ranked[:-1]
-    if equal.any():
-        tied = np.append(equal, False) | np.append(False, equal)
+    sorted_words = words[order]
+    equal_pairs = sorted_words[1:] == sorted_words[:-1]
+    if equal_pairs.any():
+        tied = np.append(equal_pairs, False) | np.append(False, equal_pairs)
         places = np.sort(order[tied])
         places = places[random_permutation(len(places), source, rounds=rounds - 1)]
-        # A stable sort by word, of places in random order, leaves equal words in random order.
+        # A stable sort by word leaves equal words in the random order of their places.
         order[tied] = places[np.argsort(words[places], kind="stable")]
     return order
 
@@ -83,8 +83,8 @@ def random_partition(n_places: int, sizes: Sequence[int], source: Source) -> tup
 
     Guarantee
     ---------
-    Uniform over all ways to cut the places into labelled blocks of these sizes; the places left
-    over are a uniform sample as well.
+    Uniform over all ways to cut the places into labelled blocks of these sizes; the remaining
+    places are a uniform sample as well.
     """
     order = random_permutation(n_places, source)
     ends = accumulate(sizes)
@@ -92,12 +92,13 @@ def random_partition(n_places: int, sizes: Sequence[int], source: Source) -> tup
 
 
 def random_sample(n_places: int, size: int, source: Source) -> IntArray:
-    """Return ``size`` different places below ``n_places``, in the random order they were drawn in.
+    """Return ``size`` different places below ``n_places``, in the random order of the draw.
 
     Guarantee
     ---------
-    Uniform over all ordered samples without replacement, exactly for samples of at most half the
-    places, else as ``random_permutation`` is, if the source's words are independent and uniform.
+    If the source's words are independent and uniform, the sample is uniform over all ordered
+    samples without replacement: exactly for samples of at most half the places, otherwise as
+    ``random_permutation`` is.
 
     Edge cases
     ----------
@@ -115,17 +116,18 @@ def random_sample(n_places: int, size: int, source: Source) -> IntArray:
 def _first_of_each(drawn: IntArray) -> IntArray:
     """Drop places drawn before; ``np.unique`` takes twice the memory.
 
-    Each sorted number holds a place and its position in the draw, which is several times as fast as
-    a stable ``np.argsort`` of places.
+    The sorted numbers hold a place and its position in the draw. Sorting these is several times as
+    fast as a stable ``np.argsort`` of places.
     """
-    digits = len(drawn).bit_length()  # 21 for the largest sample: room for 2**42 places
-    ranked = np.sort(drawn << digits | np.arange(len(drawn)))
-    again = ranked[1:][ranked[1:] >> digits == ranked[:-1] >> digits]
-    return np.delete(drawn, again & ((1 << digits) - 1))
+    # At most 21 digits for the position, which leaves room for 2**42 places.
+    digits = len(drawn).bit_length()
+    sorted_draws = np.sort(drawn << digits | np.arange(len(drawn)))
+    repeated = sorted_draws[1:][sorted_draws[1:] >> digits == sorted_draws[:-1] >> digits]
+    return np.delete(drawn, repeated & ((1 << digits) - 1))
 
 
 def _random_places(n_places: int, count: int, source: Source) -> IntArray:
-    """Return at most ``count`` uniform places, with repetitions; drop words that favour some."""
+    """Return at most ``count`` uniform places, with repetitions; drop words that favour a place."""
     words = source.words(count)
     last = (1 << 64) // n_places * n_places - 1
     kept = words[words <= np.uint64(last)] % np.uint64(n_places)
@@ -133,14 +135,14 @@ def _random_places(n_places: int, count: int, source: Source) -> IntArray:
 
 
 MOST_KEPT = 2**24
-"""The most places whose order is drawn exactly and kept: 128 MB."""
+"""The largest number of places whose order is drawn exactly and kept: 128 MB."""
 
 MOST_SAMPLED = 2**20
 """The largest sample that is drawn exactly and kept: drawing it takes 43 MB."""
 
 # Twice the rounds of the theorem, which assumes a truly random function.
 ROUNDS = 8
-# Places that are mapped at once: their arrays stay in the second-level cache.
+# Places that are mapped together: their arrays stay in the second-level cache.
 AT_ONCE = 2**14
 # Constants of the mixing function, as published.
 SHIFTS, FACTORS = (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -152,11 +154,11 @@ class KeyedOrder:
     Parameters
     ----------
     count
-        How many places there are.
+        The number of places.
     key
         A random word for each round.
     length
-        The size of the sample, if the order is a sample; by default all places.
+        The size of the sample, if the order is a sample; all places by default.
     """
 
     def __init__(self, count: int, key: Words, length: int | None = None) -> None:
@@ -183,7 +185,7 @@ class KeyedOrder:
         return places[within], positions[within]
 
     def _walked(self, starts: IntArray, mapped: Callable[[Words], Words]) -> IntArray:
-        """Map places in batches; map results beyond the last place again until they are places."""
+        """Map places in batches; map a result beyond the last place again until it is a place."""
         ends = np.empty(len(starts), dtype=np.int64)
         for first in range(0, len(starts), AT_ONCE):
             places = mapped(starts[first : first + AT_ONCE].astype(np.uint64))
@@ -193,17 +195,19 @@ class KeyedOrder:
         return ends
 
     def _mapped(self, places: Words) -> Words:
+        """Map places by all rounds; results may lie beyond the last place."""
         low_digits, high_digits = self._halves
         for word in self._key:
             low = places & ((np.uint64(1) << low_digits) - np.uint64(1))
             high = places >> low_digits
-            # The mixed half becomes the low one, and is as long as the high one was.
+            # The mixed half becomes the low half and keeps the length of the high half.
             mixed = (high ^ _mixed(low ^ word)) & ((np.uint64(1) << high_digits) - np.uint64(1))
             places = (low << high_digits) | mixed
             low_digits, high_digits = high_digits, low_digits
         return places
 
     def _mapped_back(self, places: Words) -> Words:
+        """Undo ``_mapped``."""
         low_digits, high_digits = self._halves
         if len(self._key) % 2:
             low_digits, high_digits = high_digits, low_digits
@@ -229,14 +233,14 @@ def order_of_places(count: int, source: Source) -> Order:
 
 
 def sample_of_places(count: int, size: int, source: Source) -> Order:
-    """Return random places below ``count``, drawn exactly or, if very many, by a secret key."""
+    """Return random places below ``count``: a small sample exactly, a large one by a secret key."""
     if size <= MOST_SAMPLED:
         return random_sample(count, size, source)
     return KeyedOrder(count, source.words(ROUNDS), size)
 
 
 def _mixed(words: Words) -> Words:
-    """Return words of which every digit depends on all digits of the given ones."""
+    """Return words whose every digit depends on all digits of the given word."""
     for shift, factor in zip(SHIFTS[:-1], FACTORS, strict=True):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
     return words ^ (words >> np.uint64(SHIFTS[-1]))

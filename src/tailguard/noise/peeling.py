@@ -1,27 +1,28 @@
 """Peeling on the lattice: the places of the largest magnitudes, and their noised values.
 
 The vector consists of integers. Replacing one record moves each of them, and so each magnitude, by
-at most ``charged / grid``. The noise of choices and of values has the same scale. Arithmetic is
-exact, on integers; real keys are compared only if rounding cannot change their order.
+at most ``charged / grid``. The noise of choices and the noise of values have the same scale.
+Arithmetic is exact, on integers; float keys are compared only if rounding cannot change their
+order.
 
-The Gaussian form chooses by exponential mechanisms: adding independent Gumbel noise to every
-magnitude and taking the ``count`` largest is the same as ``count`` of them in turn, each over the
-remaining places. Only the places of the winners are released, so the noise must be true Gumbel
-noise, and floats may be used only while rounding cannot change the order:
+The Gaussian form chooses by exponential mechanisms. Adding independent Gumbel noise to every
+magnitude and taking the ``count`` largest is the same as ``count`` such mechanisms in turn, each
+over the remaining places. Only the chosen places are released. So the noise must be true Gumbel
+noise, and floats may be used only if rounding cannot change the order:
 
-* a Gumbel variable is ``-log(-log(u))`` with ``u`` uniform; 64 binary digits of ``u`` place it
-  within ``2**-26``, unless ``u`` lies within ``2**-38`` of 0 or 1;
+* a Gumbel variable is ``-log(-log(u))`` with ``u`` uniform; 64 binary digits of ``u`` determine it
+  to within ``2**-26``, unless ``u`` lies within ``2**-38`` of 0 or 1;
 * the error of float arithmetic is far below the ``SLACK`` that is allowed for each key;
-* keys that this leaves undecided, about one release in a million, get 256 further digits each and
-  are compared in decimal arithmetic.
+* in about one release in a million some keys remain undecided: these get 256 further digits each
+  and are compared in decimal arithmetic.
 
 Ties after 320 digits go to the earlier place. Two keys are that close with
 probability below ``2**-300``, which bounds the total variation of a pair.
 
 Reference
 ---------
-Tao, Wu, Cheng and Wang 2022, Algorithm 4; Cai, Wang and Zhang 2021, Algorithm 2 (the noise of the
-former is 3.4 to 6.4 times what its guarantee needs); Durfee and Rogers 2019, Lemma 4.2 (the largest
+Tao, Wu, Cheng and Wang 2022, Algorithm 4 (its noise is 3.4 to 6.4 times what its guarantee needs);
+Cai, Wang and Zhang 2021, Algorithm 2; Durfee and Rogers 2019, Lemma 4.2 (the largest
 Gumbel-noised scores are exponential mechanisms one after the other); McSherry and Talwar 2007.
 """
 
@@ -56,12 +57,12 @@ from tailguard.privacy.events import Event
 PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""
 
-SLACK = 2.0**-20  # of a key: 64 times the 2**-26 above
-FAR_SLACK = 2.0**-40  # of a key, per scale of its distance: a float has 52 binary digits
+SLACK = 2.0**-20  # of a key: 64 times the error of 2**-26
+FAR_SLACK = 2.0**-40  # more, per scale of distance: floats have 52 binary digits
 WORD, HALF = 2.0**-64, np.uint64(2**63)
-EXTREME = np.uint64(2**26)  # words this close to either end say too little about their variable
+EXTREME = np.uint64(2**26)  # words this close to either end determine their variable too poorly
 FURTHER_WORDS = 4
-PRECISION = 130  # decimal digits; 320 binary ones are 97
+PRECISION = 130  # decimal digits; 320 binary digits are 97 decimal ones
 
 
 def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> IntArray:
@@ -84,15 +85,15 @@ def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> In
     slack = SLACK + FAR_SLACK * np.abs(gaps)
     slack[np.minimum(words, ~words) < EXTREME] = np.inf
     low, high = keys - slack, keys + slack
-    # At least count keys reach the first level, and at most count exceed the second.
-    reached = -np.partition(-low, count - 1)[count - 1]
-    exceeded = -np.partition(-high, count)[count]
-    sure = low > exceeded
-    open_places = np.flatnonzero((high >= reached) & ~sure)
-    missing = count - int(np.count_nonzero(sure))
-    if missing < open_places.size:
-        open_places = _settle_order(scores, words, scale, open_places, source)[:missing]
-    return np.union1d(np.flatnonzero(sure), open_places)
+    # At least count keys surely reach the first level; at most count can exceed the second.
+    sure_level = -np.partition(-low, count - 1)[count - 1]
+    possible_level = -np.partition(-high, count)[count]
+    surely_chosen = low > possible_level
+    undecided = np.flatnonzero((high >= sure_level) & ~surely_chosen)
+    n_missing = count - int(np.count_nonzero(surely_chosen))
+    if n_missing < undecided.size:
+        undecided = _settle_order(scores, words, scale, undecided, source)[:n_missing]
+    return np.union1d(np.flatnonzero(surely_chosen), undecided)
 
 
 def _gumbel(words: Words) -> FloatArray:
@@ -117,14 +118,14 @@ def _settle_order(
             - _exponential(int(words[place]), digits.tolist()).ln()
             for place, digits in zip(places, further, strict=True)
         ]
-        # Still within the context, since a change of sign rounds, too.
+        # Still within the context, because negation rounds too.
         order = sorted(range(places.size), key=lambda index: (-keys[index], index))
     ordered: IntArray = places[order]
     return ordered
 
 
 def _exponential(first: int, further: list[int]) -> Decimal:
-    """Return ``-log(u)`` for the middle of the interval that all drawn digits allow."""
+    """Return ``-log(u)`` for the middle of the interval of numbers with the drawn digits."""
     digits = first
     for word in further:
         digits = digits << 64 | word
@@ -139,21 +140,21 @@ class PeelingCalibration(Calibration):
     Attributes
     ----------
     n_selected
-        How many entries are chosen by their magnitude.
+        The number of entries that are chosen by their magnitude.
     n_free
-        How many of the last entries are released without being chosen.
+        The number of last entries that are released without being chosen.
     """
 
     n_selected: int = 1
     n_free: int = 0
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Return the numbers that the cost depends on, besides sensitivity and noise."""
+        """Return the numbers, beside sensitivity and noise, that determine the cost."""
         return {"n_selected": self.n_selected, "n_free": self.n_free}
 
     @property
     def ratio(self) -> float:
-        """How many noise scales one entry may move."""
+        """By how many noise scales one entry may move."""
         return self.charged / (self.grid * self.lattice_scale)
 
 
@@ -176,8 +177,8 @@ class Peeling:
     Reference
     ---------
     Durfee and Rogers 2019, Lemma 4.2, and Cesar and Rogers 2021, Lemma 3 (Gaussian); Tao, Wu, Cheng
-    and Wang 2022, Algorithm 4, and Dwork and Roth 2014, Claim 3.9 (Laplace: report noisy max; there
-    scores only grow, here they move either way, so a choice costs twice as much).
+    and Wang 2022, Algorithm 4, and Dwork and Roth 2014, Claim 3.9 (Laplace: report noisy max. In
+    the claim scores only grow; here they move either way, so a choice costs twice as much).
 
     Examples
     --------
@@ -201,59 +202,61 @@ class Peeling:
         check_integer("n_free", n_free, minimum=0, maximum=sensitivity.size)
         check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
         factor = share_factor(self.name, n_selected, n_free)
-        # For one entry all norms agree.
+        # Calibrated for one entry, for which all norms agree.
         if self.name == "peeled-gaussian":
             entry = replace(sensitivity, norm="l2", size=1)
-            each = gaussian_calibration(entry, share / factor)
+            one_entry = gaussian_calibration(entry, share / factor)
         else:
             entry = replace(sensitivity, norm="l1", size=1)
-            each = laplace_calibration(entry, share / factor)
+            one_entry = laplace_calibration(entry, share / factor)
         return PeelingCalibration(
             sensitivity=sensitivity,
             mechanism=self.name,
-            grid=each.grid,
-            lattice_scale=each.lattice_scale,
-            levels=each.levels,
-            charged=each.charged,
-            share=each.share * factor,
+            grid=one_entry.grid,
+            lattice_scale=one_entry.lattice_scale,
+            levels=one_entry.levels,
+            charged=one_entry.charged,
+            share=one_entry.share * factor,
             n_selected=n_selected,
             n_free=n_free,
         )
 
     def event(self, calibration: Calibration) -> Event:
         """Return what one release of this calibration costs."""
-        known = _checked(calibration, self.name)
-        return peeling_event(self.name, known.ratio, known.n_selected, known.n_free)
+        checked = _checked(calibration, self.name)
+        return peeling_event(self.name, checked.ratio, checked.n_selected, checked.n_free)
 
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return noised values at the chosen and the free places, zero elsewhere."""
-        known = _checked(calibration, self.name)
-        check_calibrated(lattice, known, self.name)
+        checked = _checked(calibration, self.name)
+        check_calibrated(lattice, checked, self.name)
         size = lattice.size
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
-        selectable = size - known.n_free
+        selectable = size - checked.n_free
         places = np.arange(selectable, size)
-        if known.n_selected:
-            chosen = self._select(np.abs(answer[:selectable]), known, source)
+        if checked.n_selected:
+            chosen = self._select(np.abs(answer[:selectable]), checked, source)
             places = np.concatenate((chosen, places))
         released = np.zeros(size, dtype=np.int64)
-        noised = answer[places] + lattice_noise(places.size, known, source)
+        noised = answer[places] + lattice_noise(places.size, checked, source)
         released[places] = np.clip(noised, -ANSWER_LIMIT, ANSWER_LIMIT)
         return released
 
     def distance(self, calibration: Calibration) -> Distance:
-        """Add the distance of each value's noise and the chance that two keys tie."""
-        known = _checked(calibration, self.name)
+        """Return the distance of all values' noise, plus the chance that two keys tie."""
+        checked = _checked(calibration, self.name)
         if self.name == "peeled-laplace":
             return EXACT
-        values = coordinate_distance(known.levels).times(known.n_selected + known.n_free)
-        return values + Distance(variation=known.sensitivity.size**2 * PAIR_VARIATION)
+        values = coordinate_distance(checked.levels).times(checked.n_selected + checked.n_free)
+        return values + Distance(variation=checked.sensitivity.size**2 * PAIR_VARIATION)
 
-    def _select(self, magnitudes: IntArray, known: PeelingCalibration, source: Source) -> IntArray:
+    def _select(
+        self, magnitudes: IntArray, checked: PeelingCalibration, source: Source
+    ) -> IntArray:
         """Choose ``n_selected`` places."""
         if self.name == "peeled-laplace":
-            return select_by_laplace(magnitudes, known.n_selected, known.log2_scale, source)
-        return gumbel_top(magnitudes, known.n_selected, known.lattice_scale, source)
+            return select_by_laplace(magnitudes, checked.n_selected, checked.log2_scale, source)
+        return gumbel_top(magnitudes, checked.n_selected, checked.lattice_scale, source)
 
 
 def select_by_laplace(
@@ -261,22 +264,23 @@ def select_by_laplace(
 ) -> IntArray:
     """Return the places of ``count`` noisy maxima, one after the other with fresh noise.
 
-    A round costs ``2 m / scale`` in pure DP if magnitudes move by ``m``: given all other noise, a
-    place wins if its own noise reaches a whole number; a neighbour raises that by at most ``2 m``,
-    and the discrete Laplace tail falls by at most ``exp(-2 m / scale)`` over that distance.
+    If magnitudes move by ``m``, a round costs ``2 m / scale`` in pure DP: given all other noise, a
+    place wins if its own noise reaches a threshold, a whole number. A neighbour raises the
+    threshold by at most ``2 m``; the discrete Laplace tail beyond it is then still at least
+    ``exp(-2 m / scale)`` times as large as before.
     """
-    left = np.arange(magnitudes.size)
+    remaining = np.arange(magnitudes.size)
     chosen = []
     for _ in range(count):
-        noised = magnitudes[left] + discrete_laplace(left.size, log2_scale, source)
-        best = int(np.argmax(noised))  # the earliest of equals
-        chosen.append(int(left[best]))
-        left = np.delete(left, best)
+        noised = magnitudes[remaining] + discrete_laplace(remaining.size, log2_scale, source)
+        best = int(np.argmax(noised))  # the earliest of equal ones
+        chosen.append(int(remaining[best]))
+        remaining = np.delete(remaining, best)
     return np.array(sorted(chosen), dtype=np.int64)
 
 
 def _checked(calibration: Calibration, name: str) -> PeelingCalibration:
-    """Return the calibration; refuse one of another mechanism."""
+    """Return the calibration; refuse that of another mechanism."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     if not isinstance(calibration, PeelingCalibration):
         raise InputError(f"calibration must be a PeelingCalibration; got {shown(calibration)}.")

@@ -1,21 +1,23 @@
-"""Noise whose scale follows the records: an answer and its secret scale in, a public lattice out.
+"""Noise whose scale depends on the records: an answer and its secret scale become lattice points.
 
 The mechanism clips answer and scale to public ranges once more, adds ``scale / shift`` times real
-noise, and rounds the sum to a public lattice. The cost is proved in real arithmetic. It holds for
-the computation: the queries prove that their floats, read as exact real numbers, are smooth; the
-noise is drawn and added with 120 digits; and rounding to a public lattice is post-processing. Noise
-on a lattice whose step depends on the scale would reveal the scale. Float noise would be worse:
-some floats are possible results of one answer and never of another. So each standard normal number
-is made of 768 random digits, by the polar form of Box and Muller in decimal arithmetic.
+noise, and rounds the sum to a public lattice. The cost is proved in real arithmetic. It also holds
+for the computation, for three reasons: the queries prove that their floats, taken as exact real
+numbers, are smooth; the noise is drawn and added with 120 digits; and rounding to a public lattice
+is post-processing. A lattice whose step depends on the scale would reveal the scale. Float noise
+would be worse: some floats are possible results of one answer and never of another. So each
+standard normal number is made from 768 random binary digits, by the method of Box and Muller in
+decimal arithmetic.
 
-The distance from ideal noise: let the ideal radius and angle be made of infinitely many digits that
-begin with those drawn. Unless the uniform number of the radius is within ``2**-120`` of 0 or
-``2**-240`` of 1, the two normals differ by less than ``2**-250``. Scaling takes a normal to at
-most ``2**80`` times as many lattice steps (38 digits from the smallest scale to the largest, 24
-from the smallest shift, 18 from the slope of sinh), so that the results differ by less than
-``2**-170`` of a step. They are rounded to the same point of the lattice unless a half-way point
-lies in between, which has a probability below ``2**-160``, as the density of the result is below
-one per step. In all, the total variation is below ``2**-119`` for each number.
+*The distance from ideal noise.* Let the ideal radius and angle have infinitely many digits,
+beginning with those drawn. Unless the uniform number of the radius is within ``2**-120`` of 0
+or ``2**-240`` of 1, the drawn and the ideal normal differ by less than ``2**-250``. Scaling
+multiplies this difference by at most ``2**80``, in lattice steps (38 binary digits from the
+smallest scale to the largest, 24 from the smallest shift, 18 from the slope of sinh). So the
+results differ by less than ``2**-170`` of a step. They are rounded to the same point of the lattice
+unless a half-way point lies between them. The probability of that is below ``2**-160``, since the
+density of the result is below one per step. In all, the total variation is below ``2**-119`` for
+each number.
 
 Reference
 ---------
@@ -49,7 +51,7 @@ DIGITS = 120
 
 
 def precisely() -> AbstractContextManager[Context]:
-    """Return the decimal context of normals."""
+    """Return the decimal context in which normals are computed."""
     return decimals(DIGITS)
 
 
@@ -58,8 +60,8 @@ def exact_normals(size: int, source: Source) -> list[Decimal]:
 
     Guarantee
     ---------
-    Within ``size * NORMAL_VARIATION`` of the ideal once they are scaled, added to a number and
-    rounded to a lattice that is at least as fine as the noise is wide.
+    Within ``size * NORMAL_VARIATION`` of the ideal, after the numbers are scaled, added to an
+    answer and rounded to a lattice whose step is at most the width of the noise.
     """
     words = source.words(2 * WORDS * size)
     with precisely():
@@ -71,19 +73,19 @@ def _pairs(words: Words, size: int) -> Iterator[tuple[int, int]]:
     width = 8 * WORDS
     data = words.astype(">u8").tobytes()
     for start in range(0, 2 * width * size, 2 * width):
-        middle, end = start + width, start + 2 * width
-        yield int.from_bytes(data[start:middle]), int.from_bytes(data[middle:end])
+        split, end = start + width, start + 2 * width
+        yield int.from_bytes(data[start:split]), int.from_bytes(data[split:end])
 
 
-def _normal(first: int, second: int) -> Decimal:
-    """Return radius times sine; ``MIDDLE`` is the angle zero."""
-    uniform = (Decimal(first) + Decimal("0.5")) / RANGE
+def _normal(radius_digits: int, angle_digits: int) -> Decimal:
+    """Return radius times sine of the angle; ``MIDDLE`` stands for the angle zero."""
+    uniform = (Decimal(radius_digits) + Decimal("0.5")) / RANGE
     radius = (-2 * uniform.ln()).sqrt()
-    return radius * _sine(2 * _pi() * (second - MIDDLE) / RANGE)
+    return radius * _sine(2 * _pi() * (angle_digits - MIDDLE) / RANGE)
 
 
 def _sine(angle: Decimal) -> Decimal:
-    """Add up the series; angles of at most 3.2 lose a digit or two."""
+    """Add up the series of the sine; angles of at most 3.2 lose one or two digits."""
     square = angle * angle
     term, total, order = angle, angle, 1
     while abs(term) > Decimal("1e-125"):
@@ -95,7 +97,7 @@ def _sine(angle: Decimal) -> Decimal:
 
 @cache
 def _pi() -> Decimal:
-    """Add up Machin's formula, 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return pi by Machin's formula, 16 arctan(1/5) - 4 arctan(1/239)."""
     with decimals(140):
         return 16 * _arctan_of_inverse(5) - 4 * _arctan_of_inverse(239)
 
@@ -109,7 +111,7 @@ def _arctan_of_inverse(whole: int) -> Decimal:
     return total
 
 
-# Releases are clipped to this many lattice steps, whatever the records are.
+# All releases are clipped to this many lattice steps.
 RELEASE_LIMIT = Decimal(2**61)
 
 
@@ -122,34 +124,35 @@ class SmoothAnswer:
 
 
 def _hyperbolic_sine(normal: Decimal) -> Decimal:
-    grown = normal.exp()
-    return (grown - 1 / grown) / 2
+    exponential = normal.exp()
+    return (exponential - 1 / exponential) / 2
 
 
 SMOOTH_NOISE: Mapping[str, Callable[[Decimal], Decimal]] = {
     "arsinh-normal": _hyperbolic_sine,
     "smooth-gaussian": lambda normal: normal,
 }
-"""How a standard normal number becomes noise of scale 1: its hyperbolic sine, or itself."""
+"""From a standard normal number to noise of scale 1: its hyperbolic sine, or itself."""
 
 
 @dataclass(frozen=True)
 class SmoothMechanism:
     """Clips an answer and its scale, adds noise of that scale, and rounds to the lattice.
 
-    ``"arsinh-normal"`` noise is concentrated, on a scale of its own for each coordinate;
-    ``"smooth-gaussian"`` noise, on one scale for all, is (epsilon, delta)-DP and nothing else.
+    ``"arsinh-normal"`` noise has a separate scale for each coordinate and satisfies zCDP.
+    ``"smooth-gaussian"`` noise has one scale for all coordinates and only satisfies (epsilon,
+    delta)-DP.
 
     Guarantee
     ---------
-    ``calibration.event`` for replace-one neighbours whose answers differ by at most either scale,
-    coordinate by coordinate or, with one scale, in l2 norm, and the logarithms of whose scales
-    differ by at most ``calibration.smoothness``.
+    The release costs ``calibration.event`` for replace-one neighbours under two conditions. Their
+    answers differ by at most the scale of either: coordinate by coordinate or, with one scale, in
+    l2 norm. And the logarithms of their scales differ by at most ``calibration.smoothness``.
 
     Edge cases
     ----------
-    Scales below the public floor count as the floor, those above the ceiling as the ceiling; both
-    keep a scale smooth. An answer or scale that is not a number counts as 0 or the ceiling.
+    Scales are clipped to the public floor and ceiling, which keeps them smooth. An answer that is
+    not a number counts as 0, and such a scale as the ceiling.
 
     Reference
     ---------
@@ -185,7 +188,7 @@ class SmoothMechanism:
             calibration.scale_floor,
             calibration.scale_ceiling,
         )
-        # Whatever a query returns: values are finite and clipped, scales are at least the floor.
+        # For every result of a query, values are now finite and scales at least the floor.
         values = np.clip(np.nan_to_num(answer.value, nan=0.0), -limit, limit)
         scales = np.clip(np.nan_to_num(answer.scale, nan=ceiling), floor, ceiling)
         noise, shape = exact_normals(calibration.size, source), SMOOTH_NOISE[self.name]
