@@ -2,22 +2,23 @@
 
 The table describes the discrete Gaussian ``P(x) ~ exp(-x**2 / (2 * 64**2))`` on the integers from
 -704 to 704 (11 standard deviations), by cumulative probabilities of 128 binary digits. It is built
-once, lazily, from decimal arithmetic of 70 digits: no float takes part, so every platform holds the
-same integers.
+once, at its first use, in decimal arithmetic of 70 digits and without floats. So every platform has
+the same integers.
 
 A first draw ``x`` from the table is widened by ``x <- 32 x + (another draw)``; five levels give a
-standard deviation of about 6.7e7 lattice steps. In each widening the finer draw has 64 / 32 = 2
-steps of standard deviation on the coarse lattice, which is above its smoothing parameter, so the
-sum is a discrete Gaussian again: the two-level probabilities are within a relative 1.2e-34 of it
-(checked in the tests), and later widenings, of a wider draw, are closer still.
+standard deviation of about 6.7e7 lattice steps. In each widening the finer draw has a standard
+deviation of 64 / 32 = 2 steps of the coarse lattice, which is above the smoothing parameter of that
+lattice. So the sum is a discrete Gaussian again. At two levels the relative error of probabilities
+is at most 1.2e-34 (checked in the tests); later widenings, of a wider draw, are even closer.
 
 The books account for a rounded continuous Gaussian, whose release is mu-GDP since rounding is
-post-processing. With ``a = k / std**2`` its probability of ``k``, over that of the discrete one, is
-the mean over a uniform ``u`` in [-1/2, 1/2] of ``cosh(a u) exp(-u**2 / (2 std**2))``. That is at
-most ``sinh(a / 2) / (a / 2) <= exp(a**2 / 24)``, and by Jensen's inequality at least
-``exp(-1 / (24 std**2))``. No draw lies beyond 11.4 standard deviations, so the logarithm of the
-ratio stays within ``z**2 / (24 std**2)`` for ``z`` of 11.4: 1.2e-15 at five levels, 1.2e-12 at
-four. (In total variation the two laws are ``0.0202 / std**2`` apart: 4.5e-18 and 4.6e-15.)
+post-processing. Let ``a = k / std**2``. The probability of ``k`` under the rounded Gaussian,
+divided by that under the discrete Gaussian, is the mean over a uniform ``u`` in [-1/2, 1/2] of
+``cosh(a u) exp(-u**2 / (2 std**2))``. This is at most ``sinh(a / 2) / (a / 2) <= exp(a**2 / 24)``,
+and by Jensen's inequality at least ``exp(-1 / (24 std**2))``. No draw lies beyond 11.4 standard
+deviations, so the logarithm of the ratio stays within ``z**2 / (24 std**2)`` for ``z`` of 11.4:
+1.2e-15 at five levels, 1.2e-12 at four. (In total variation the two laws are ``0.0202 / std**2``
+apart: 4.5e-18 and 4.6e-15.)
 
 Reference
 ---------
@@ -41,7 +42,7 @@ from tailguard.privacy.decimals import decimals
 
 BASE_STD = 64
 LARGEST = 704
-# 4096 buckets are small enough for the first-level cache and leave about one step per look-up.
+# 4096 buckets fit into the first-level cache, and a look-up then takes about one step.
 BUCKET_BITS = 12
 _WORD_MASK = 2**64 - 1
 
@@ -50,10 +51,10 @@ _WORD_MASK = 2**64 - 1
 def gaussian_table() -> tuple[Words, Words, IntArray]:
     """Return thresholds that turn uniform words into cells; cell ``c`` stands for ``c - LARGEST``.
 
-    The first array holds the leading 64 binary digits of ``P(X <= x)`` for every x except the last,
-    then the largest word. The second holds the next 64 digits, which decide if a random word equals
-    an entry of the first. The third holds, for each value of the leading ``BUCKET_BITS`` digits of
-    a word, the lowest possible cell.
+    The first array has the leading 64 binary digits of ``P(X <= x)`` for every x except the last,
+    and then the largest word. The second has the next 64 digits, which decide if a random word
+    equals an entry of the first array. The third has the lowest possible cell for each value of the
+    leading ``BUCKET_BITS`` digits of a word.
     """
     thresholds = _cumulative_probabilities()
     upper = np.array([value >> 64 for value in thresholds] + [_WORD_MASK], dtype=np.uint64)
@@ -66,7 +67,7 @@ def gaussian_table() -> tuple[Words, Words, IntArray]:
 
 
 def _cumulative_probabilities() -> list[int]:
-    """``floor(2**128 * P(X <= x))`` for x from ``-LARGEST`` to ``LARGEST - 1``."""
+    """Return ``floor(2**128 * P(X <= x))`` for x from ``-LARGEST`` to ``LARGEST - 1``."""
     with decimals(70):
         ratio = (Decimal(-1) / (2 * BASE_STD**2)).exp()  # weight(1) / weight(0)
         weights = [Decimal(1)]
@@ -78,8 +79,8 @@ def _cumulative_probabilities() -> list[int]:
 
 
 WIDENING = 32
-# Total variation of one table draw: what lies beyond LARGEST (3.5e-28), the 128-digit thresholds
-# (5e-36) and the convolution (2e-34) together, with a margin of ten.
+# Total variation of one table draw: the tail beyond LARGEST (3.5e-28), the 128-digit thresholds
+# (5e-36) and the convolution (2e-34) together, with a margin of a factor of ten.
 CELL_VARIATION = 5e-27
 _BUCKET_SHIFT = np.uint64(64 - BUCKET_BITS)
 
@@ -95,8 +96,8 @@ def lattice_std(levels: int) -> float:
 def coordinate_distance(levels: int) -> Distance:
     """Return the distance of a draw from the rounded Gaussian that the books account for."""
     largest = LARGEST * sum(WIDENING**level for level in range(levels))
-    far = largest / lattice_std(levels)
-    log_ratio = far**2 / (24.0 * lattice_std(levels) ** 2)
+    largest_deviation = largest / lattice_std(levels)
+    log_ratio = largest_deviation**2 / (24.0 * lattice_std(levels) ** 2)
     return Distance(log_ratio * (1.0 + 2.0**-40), levels * CELL_VARIATION)
 
 
@@ -105,9 +106,9 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
 
     Guarantee
     ---------
-    Within ``size * levels * CELL_VARIATION`` of the discrete Gaussian in total variation: a word
-    that ties with a threshold is settled by a further word. Within ``coordinate_distance(levels)``
-    of a rounded Gaussian, for every number drawn.
+    Within ``size * levels * CELL_VARIATION`` of the discrete Gaussian in total variation: if a word
+    ties with a threshold, a further word decides. Each number drawn is within
+    ``coordinate_distance(levels)`` of a rounded Gaussian.
     """
     upper, lower, first_cell = gaussian_table()
     words = source.words(size * levels)
@@ -129,7 +130,7 @@ def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
 
 
 def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntArray) -> bool:
-    """Fill ``noise``, with ties below their thresholds; return whether there was any tie."""
+    """Fill ``noise``, with ties treated as below the threshold; return whether there was a tie."""
     levels = words.size // max(noise.size, 1)
     tied = False
     for coordinate in range(noise.size):
@@ -148,7 +149,7 @@ def _settle_ties(words: Words, upper: Words, lower: Words, noise: IntArray, sour
     """Compare a second word with the further digits of each tied draw's thresholds.
 
     In the tails several thresholds share their first 64 digits. The draw moves up by one for each
-    of them whose further 64 digits the second word reaches.
+    such threshold whose further 64 digits are at most the second word.
     """
     levels = words.size // noise.size
     for position in np.flatnonzero(np.isin(words, upper[:-1])):

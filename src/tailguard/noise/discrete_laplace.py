@@ -2,13 +2,13 @@
 
 With ``P(X = x) ~ exp(-|x| / scale)`` and ``scale = 2**k``, X is the difference of two independent
 integers with ``P(G = g) ~ exp(-g / scale)``. The binary digits of G are independent, and the digit
-of weight ``2**j`` is one with probability ``1 / (1 + exp(2**(j - k)))``: ``exp(-g / scale)`` is a
-product over the digits of g. The rest above the digits, in units of ``32 * scale``, is again
-geometric with ratio ``exp(-32)``.
+of weight ``2**j`` is one with probability ``1 / (1 + exp(2**(j - k)))``, because ``exp(-g /
+scale)`` is a product over the digits of g. The part of G above these digits, in units of ``32 *
+scale``, is again geometric, with ratio ``exp(-32)``.
 
-Each digit is an exact coin, so the total variation is zero. A coin compares a uniform number with
-a probability p, in as many binary digits as needed: the first 64-bit word in which they differ
-decides. One draw in 2**64 ties and takes another word.
+Each digit is an exact coin, so the total variation is zero. A coin compares a uniform number with a
+probability p, in as many binary digits as needed: the first 64-bit word in which they differ
+decides. One comparison in 2**64 ties and needs another word.
 
 Reference
 ---------
@@ -42,11 +42,11 @@ def binary_digits(probability: Callable[[], Decimal], count: int) -> int:
     the current precision. The precision grows until both ends of the error interval agree.
     """
     shift = 1 << count
-    precision = count // 3 + 16  # a decimal digit holds more than three binary ones
+    precision = count // 3 + 16  # a decimal digit is worth more than three binary digits
     while True:
         with decimals(precision):
             value = Fraction(probability())
-        error = value * Fraction(1, 10 ** (precision - 4))  # 10**4 roundings, far above the need
+        error = value * Fraction(1, 10 ** (precision - 4))  # 10**4 roundings, far more than occur
         lowest, highest = floor((value - error) * shift), floor((value + error) * shift)
         if lowest == highest:
             return lowest
@@ -64,11 +64,11 @@ def settle_tie(probability: Callable[[], Decimal], source: Source) -> bool:
         count += WORD_BITS
 
 
-# Noise saturates here. The mechanism clips its output at half of this: no output changes.
+# Noise is clipped here. Mechanisms clip their output at half of this, so no output changes.
 NOISE_LIMIT = 2**62
-# Digits reach this many doublings above the scale; larger values have probability exp(-32).
+# Digits extend this many doublings above the scale; larger values have probability exp(-32).
 _DOUBLINGS = 5
-# Coordinates drawn together: 2**12 keep their words (2 MB at the default scale) within a cache.
+# Coordinates that are drawn together: the words of 2**12 (2 MB at the default scale) fit a cache.
 _BATCH = 2**12
 
 
@@ -77,7 +77,7 @@ def discrete_laplace(size: int, log2_scale: int, source: Source) -> IntArray:
 
     Guarantee
     ---------
-    The distribution is exact up to saturation at ``NOISE_LIMIT``.
+    The distribution is exact, up to clipping at ``NOISE_LIMIT``.
     """
     noise = np.empty(size, dtype=np.int64)
     for start in range(0, size, _BATCH):
@@ -103,7 +103,7 @@ def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
 
 
 def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool:
-    """Fill ``noise`` from the digits, ties as zero; return whether any coin needs more words."""
+    """Fill ``noise`` from the digits, with 0 for ties; return whether a coin needs more words."""
     overflow = thresholds.size - 1
     rare = False
     position = 0
@@ -124,7 +124,7 @@ def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool
 def _settle_digits(
     words: NDArray[np.uint64], log2_scale: int, noise: IntArray, source: Source
 ) -> None:
-    """Add the digits that further words decide, and the geometric rest above the digits."""
+    """Add the digits that further words decide, and the geometric part above the digits."""
     thresholds = _thresholds(log2_scale)
     overflow = thresholds.size - 1
     undecided = words == thresholds
@@ -144,7 +144,7 @@ def _settle_digits(
 
 
 def _successes(coin: Callable[[], Decimal], word: int, threshold: int, source: Source) -> int:
-    """Count successes before the first failure, starting from a first word already drawn."""
+    """Count successes before the first failure; the first word was drawn already."""
     count = 0
     while word < threshold or (word == threshold and settle_tie(coin, source)):
         count += 1
@@ -154,7 +154,7 @@ def _successes(coin: Callable[[], Decimal], word: int, threshold: int, source: S
 
 @cache
 def _thresholds(log2_scale: int) -> Words:
-    """Return the first 64 digits of each digit's probability, and last of the overflow's."""
+    """Return 64 binary digits of each digit's probability; the last entry is the overflow's."""
     coins = [_coin(digit, log2_scale) for digit in range(log2_scale + _DOUBLINGS + 1)]
     thresholds = np.array([binary_digits(coin, WORD_BITS) for coin in coins], dtype=np.uint64)
     thresholds.setflags(write=False)
@@ -162,7 +162,7 @@ def _thresholds(log2_scale: int) -> Words:
 
 
 def _coin(digit: int, log2_scale: int) -> Callable[[], Decimal]:
-    """Return the probability of a digit, or of one more overflow, at any decimal precision."""
+    """Return a function for the probability of a digit, or of one more overflow."""
     doublings = digit - log2_scale
     if doublings == _DOUBLINGS:
         return _overflow_probability

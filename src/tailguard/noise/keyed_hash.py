@@ -1,8 +1,8 @@
 """A hash of identifiers under a secret key: without the key its values look random.
 
-Rows without an order are sorted by it. Whole numbers go through SipHash-2-4, other text through
-BLAKE2b, both under one key, so the order is as secret as the key. If several rows share an
-identifier, their places in the table are hashed instead, under a separate key.
+Rows without an order are sorted by this hash. Whole numbers are hashed with SipHash-2-4 and other
+text with BLAKE2b, both under one key, so the order is as secret as the key. If several rows share
+an identifier, their places in the table are hashed instead, under a separate key.
 
 Reference
 ---------
@@ -22,7 +22,7 @@ from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
 Identifiers: TypeAlias = IntArray | Sequence[int | str | None]
-"""An array of whole numbers; or a list of whole numbers, text, and None for a missing one."""
+"""An array of whole numbers; or a list of whole numbers, text, and None if missing."""
 
 # The constants of SipHash, as published: four words that are combined with the key; the length of
 # the input, 8 bytes, in the highest byte; the closing word; rotations with their complements.
@@ -37,13 +37,13 @@ BY_32 = np.uint64(32)
 class KeyedHash:
     """Maps identifiers to 64-bit words, under a secret key.
 
-    *Guarantee.* The word of an identifier depends only on it and the key. Without the key, words of
-    different identifiers look independent and uniform, as far as SipHash-2-4 and BLAKE2b are
-    pseudo-random.
+    *Guarantee.* The word of an identifier depends only on the identifier and the key. Without the
+    key, words of different identifiers look independent and uniform, as far as SipHash-2-4 and
+    BLAKE2b are pseudo-random.
 
-    *Edge cases.* Text that writes a 64-bit whole number counts as that number: an identifier is
-    the same in a CSV and in a Parquet file. Different identifiers may share a word by chance (among
-    10^9 rows, two do with probability 1/40): ``order`` then puts them in a random order.
+    *Edge cases.* Text that spells a 64-bit whole number counts as that number, so an identifier is
+    the same in a CSV and in a Parquet file. Different identifiers may share a word by chance (two
+    of 10^9 rows do with probability 1/40); ``order`` then puts them in a random order.
     """
 
     def __init__(self, source: Source) -> None:
@@ -66,14 +66,14 @@ class KeyedHash:
         return words
 
     def of_places(self, first: int, count: int) -> Words:
-        """Return the words of ``count`` places of a table from ``first`` on, under another key."""
+        """Return the words of ``count`` places of a table, from ``first`` on, under another key."""
         places = np.arange(first, first + count, dtype=np.int64).view(np.uint64)
         return _hashed(places, self._derived("places"))
 
     def of_rows(self, values: Words, columns: Iterable[FloatArray]) -> Words:
-        """Hash the numbers of each row into its earlier word, column by column.
+        """Hash the numbers of each row into the row's earlier word, column by column.
 
-        Rows of equal numbers get equal words: both zeros are equal, and so are all NaN.
+        Rows with equal numbers get equal words: both zeros are equal, and so are all NaN.
         """
         key = self._derived("rows")
         for column in columns:
@@ -88,7 +88,7 @@ class KeyedHash:
         return ranked(values, SimulationSource(int(self._derived("equal values")[0])))
 
     def _derived(self, name: str) -> Words:
-        """Return another key; its digest is longer than that of any text, so it is independent."""
+        """Return a derived key; its digest is longer than those of texts, so it is independent."""
         digest = blake2b(name.encode(), digest_size=16, key=self._key.tobytes()).digest()
         return np.frombuffer(digest, dtype=np.uint64)
 
@@ -111,17 +111,17 @@ def _compiled_sip() -> Callable[[Words, np.uint64, np.uint64, Words], None]:
 def _sip(words: Words, low: np.uint64, high: np.uint64, hashed: Words) -> None:
     """Fill ``hashed`` with SipHash-2-4 of the eight bytes of each word.
 
-    Two rounds each for the word and for the length, and four to end with.
+    There are two rounds for the word, two for the length, and four at the end.
     """
     for place in range(words.size):
         a, b, c, d = low ^ FIRST, high ^ SECOND, low ^ THIRD, high ^ FOURTH
-        for turn in range(8):
-            if turn == 0:
+        for round_number in range(8):
+            if round_number == 0:
                 d ^= words[place]
-            elif turn == 2:
+            elif round_number == 2:
                 a ^= words[place]
                 d ^= LENGTH
-            elif turn == 4:
+            elif round_number == 4:
                 a ^= LENGTH
                 c ^= ENDING
             a += b

@@ -35,14 +35,14 @@ class LatticeMechanism:
 
     Guarantee
     ---------
-    For replace-one neighbours whose lattice vectors differ by at most ``charged / grid``: in the
-    l2 norm, Gaussian noise is ``share``-GDP, up to ``distance``; in the l1 norm, Laplace noise is
-    ``share``-DP, with no delta at all, as its sampler is exact.
+    Let the lattice vectors of replace-one neighbours differ by at most ``charged / grid``. If this
+    holds in the l2 norm, Gaussian noise is ``share``-GDP, up to ``distance``. If it holds in the l1
+    norm, Laplace noise is ``share``-DP, without any delta, as its sampler is exact.
 
     Edge cases
     ----------
-    Integers are added exactly. Beyond 2**61 lattice steps, where no calibrated statistic lies,
-    answer and release are clipped, whatever the records are.
+    Integers are added exactly. Answer and release are always clipped at 2**61 lattice steps, which
+    no calibrated statistic exceeds.
 
     Reference
     ---------
@@ -65,7 +65,7 @@ class LatticeMechanism:
         self.name = name
 
     def calibrate(self, sensitivity: Sensitivity, share: float) -> Calibration:
-        """Choose lattice and noise so that a release spends at most ``share``: mu, or epsilon."""
+        """Choose lattice and noise for a release that spends at most ``share``, a mu or epsilon."""
         calibrate = gaussian_calibration if self.name == "gaussian" else laplace_calibration
         return calibrate(sensitivity, share)
 
@@ -77,7 +77,7 @@ class LatticeMechanism:
     def release(self, lattice: IntArray, calibration: Calibration, source: Source) -> IntArray:
         """Return ``lattice`` with fresh noise on every coordinate, as a new array."""
         check_calibrated(lattice, calibration, self.name)
-        # The sum is exact: both terms leave room in int64, and noise saturates before it overflows.
+        # The sum is exact: both terms leave room in int64, and noise is clipped far below overflow.
         answer = np.clip(lattice, -ANSWER_LIMIT, ANSWER_LIMIT)
         noised: IntArray = answer + lattice_noise(lattice.size, calibration, source)
         return noised.clip(-ANSWER_LIMIT, ANSWER_LIMIT)
@@ -90,13 +90,13 @@ class LatticeMechanism:
 
 
 MECHANISMS = {name: LatticeMechanism(name) for name in ("gaussian", "laplace")}
-"""Mechanisms that noise every coordinate, by name."""
+"""Mechanisms that add noise to every coordinate, by name."""
 
 PEELING_MECHANISMS = {name: Peeling(name) for name in PEELINGS}
-"""Mechanisms that choose some entries and release noised values of these."""
+"""Mechanisms that choose some entries and release their noised values, by name."""
 
 SMOOTH_MECHANISMS = {name: SmoothMechanism(name) for name in SMOOTH_NOISE}
-"""Mechanisms whose noise has the secret scale that comes with the answer."""
+"""Mechanisms whose noise has a secret scale, which comes with the answer, by name."""
 
 Mechanism: TypeAlias = LatticeMechanism | Peeling | SmoothMechanism
 """States the event of a calibration, draws the noise, and bounds how inexact the draw is."""

@@ -1,12 +1,12 @@
 """Where random words come from: the operating system, or a seed for simulations.
 
-A word is 64 uniform binary digits. Samplers ask for all the words of one draw at once and keep
-none, so two draws, or two forked processes, never share a word.
+A word is 64 uniform binary digits. A sampler gets all words of one draw at once and keeps none, so
+two draws, or two forked processes, never share a word.
 
 Reference
 ---------
-Mironov 2012 and Garfinkel and Leclerc 2020 on why neither seeded nor floating-point generators may
-stand behind a privacy claim.
+Mironov 2012 and Garfinkel and Leclerc 2020 (why a privacy claim may rest neither on a seeded nor on
+a floating-point generator).
 """
 
 import os
@@ -25,14 +25,14 @@ class CryptographicSource:
 
     Guarantee
     ---------
-    Unpredictable as ``os.urandom`` is, and safe across ``fork`` because there is no state here.
+    As unpredictable as ``os.urandom``, and safe across ``fork`` because there is no state here.
     """
 
     private = True
     n_drawn = 0
 
     def move_to(self, n_drawn: int) -> None:
-        """Change nothing: words have no order."""
+        """Do nothing: these words have no order."""
 
     def words(self, count: int) -> Words:
         """Return ``count`` fresh words."""
@@ -40,12 +40,12 @@ class CryptographicSource:
 
 
 class SimulationSource:
-    """Words that a seed repeats exactly, for simulations and tests. NOT private.
+    """Words that a seed reproduces exactly, for simulations and tests. NOT private.
 
     Guarantee
     ---------
-    None: who knows or guesses the seed removes the noise. Whatever is drawn from here must be
-    labelled a simulation, and must not be charged to a ledger.
+    None: anyone who knows or guesses the seed can remove the noise. A run that draws from here must
+    be labelled a simulation, and must not be charged to a ledger.
     """
 
     private = False
@@ -68,7 +68,7 @@ class SimulationSource:
 
 
 Source: TypeAlias = CryptographicSource | SimulationSource
-"""What a mechanism draws from: words, and whether they are private."""
+"""A source of random words, which states whether they are private."""
 
 
 def make_source(random_state: int | None) -> Source:

@@ -1,8 +1,8 @@
-"""Draw how many tries a search makes, and which candidate each of them takes.
+"""Draw the number of tries of a search, and the candidate of each try.
 
-Chances are added up, in decimal arithmetic of 120 digits, until the sum passes a uniform number of
-384 binary digits. The chances are off by less than ``2**-300`` together. A number beyond the law's
-limit, which has a chance below ``1e-26``, is cut to the limit.
+Chances are added up, in decimal arithmetic of 120 digits, until the sum exceeds a uniform number of
+384 binary digits. The total error of the chances is below ``2**-300``. A number beyond the law's
+limit, which has a chance below ``1e-26``, becomes the limit.
 
 Reference
 ---------

@@ -1,22 +1,23 @@
-"""The cost of arsinh-normal noise on a scale that follows the records.
+"""The cost of arsinh-normal noise on a scale that depends on the records.
 
 A scale S is t-smooth if it is at least the local sensitivity and differs between neighbours by a
 factor of at most ``exp(t)``. The release is the answer plus ``S / shift`` times ``Z = sinh(Y)``,
-with a standard normal Y. So neighbours differ as ``Z`` and ``exp(t') Z + s'``, with
-``|t'| <= smoothness`` and ``|s'| <= shift`` in units of the smaller scale. Both limits are public;
-S is never released. Such a release is zCDP; it is neither pure nor Gaussian DP.
+with a standard normal Y. So the releases of two neighbours differ as ``Z`` and ``exp(t') Z + s'``
+do, with ``|t'| <= smoothness`` and ``|s'| <= shift`` in units of the smaller scale. Both limits are
+public; S is never released. Such a release is zCDP; it is neither pure nor Gaussian DP.
 
 ``"tight"`` and ``"published"``
     ``sqrt(2 rho) = 1.1425 shift + min(1.858 (exp(t) - 1), sqrt(t (t + 3)))`` with
     ``t = smoothness``: proved, as follows.
 ``"numerical"``
-    ``2 rho = 0.75 shift**2 + 1.14 smoothness**2``, for both up to 2: not proved, but evaluated on a
-    grid of smoothnesses, shifts and Renyi orders, where no divergence exceeds 0.998 of it. The
-    constants lie 0.4 and 0.3 % above the suprema for a pure shift and a pure change of scale.
+    ``2 rho = 0.75 shift**2 + 1.14 smoothness**2``, for both up to 2. This is not proved, but was
+    evaluated on a grid of smoothnesses, shifts and Renyi orders: no divergence there exceeds 0.998
+    of the bound. The constants lie 0.4 and 0.3 % above the suprema for a shift alone and for a
+    change of scale alone.
 ``"printed"``
     Marks noise as a paper prints it, on a scale that is not smooth: no finite cost holds.
 
-Proof. Roots of rho add up along a chain of laws, so a shift and a change of scale may be bounded
+*Proof.* Roots of rho add up along a chain of laws, so a shift and a change of scale may be bounded
 separately. *Shift.* With ``z = sinh(y)`` the slope of the log-density in z is at most
 ``max (y + tanh y) / cosh y < 1.1425``, so a shift by s is 1.1425 s-DP, hence
 ``(1.1425 s)**2 / 2``-zCDP. *Scale.* ``sqrt(t (t + 3))`` is Bun and Steinke's. For the other bound,
@@ -24,9 +25,10 @@ let L be the privacy loss as a function of the standard normal y. If its slope i
 ``log E exp(a (L - E L)) <= a**2 K**2 / 2`` for all a, as for every such function of a normal
 number. At a = -1 the left side is ``E L``, because ``E exp(-L) = 1``; so the divergence of order a
 is at most ``E L + (a - 1) K**2 / 2 <= a K**2 / 2``. Here ``L' = coth(y) (g(y_t) - g(y))``, where
-``g(y) = y tanh y + tanh(y)**2`` and ``sinh(y_u) = exp(-u) sinh(y)``, that is minus the integral
-over u of ``g'(y_u) tanh(y_u) / tanh(y)``. Now ``max |g'| < 1.858``, and the quotient is at most 1
-for positive u and at most ``exp(|u|)`` for negative ones: so ``K <= 1.858 (exp(t) - 1)``.
+``g(y) = y tanh y + tanh(y)**2`` and ``sinh(y_u) = exp(-u) sinh(y)``. So L' is minus the integral
+over u, from 0 to t, of ``g'(y_u) tanh(y_u) / tanh(y)``. Now ``max |g'| < 1.858``, and the quotient
+of the tanh is at most 1 for positive u and at most ``exp(|u|)`` for negative u. So
+``K <= 1.858 (exp(t) - 1)``.
 
 Reference
 ---------
@@ -56,9 +58,9 @@ ARSINH_BASIS: Mapping[str, str] = {
     "numerical": "numerically certified in real arithmetic, not proved",
     "printed": "infinite: the scale is not smooth and nothing is promised",
 }
-"""What supports the stated cost of each calibration."""
+"""What supports the cost that each calibration states."""
 PROVED = ("tight", "numerical", "published")
-"""Calibrations of known cost: those that a query may have."""
+"""Calibrations of known cost, which queries may have."""
 
 # The numerical bound was evaluated for smoothness and shift up to this.
 LARGEST_CERTIFIED = 2.0
@@ -70,7 +72,8 @@ SHIFT_SLOPE, SCALE_SLOPE = 1.1425, 1.858
 def arsinh_rho(smoothness: float, shift: float, calibration: str = "tight") -> float:
     """Cost in zCDP of one number with arsinh-normal noise on a smooth scale.
 
-    *Guarantee.* ``"tight"`` is proved; ``"numerical"`` is certified on a grid, up to 2 each.
+    *Guarantee.* ``"tight"`` and ``"published"`` are proved; ``"numerical"`` is certified on a grid,
+    for smoothness and shift up to 2.
 
     *Reference.* The proof in the module's head; Bun and Steinke 2019.
     """
@@ -90,7 +93,8 @@ def arsinh_rho(smoothness: float, shift: float, calibration: str = "tight") -> f
 def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> float:
     """Largest smoothness that takes ``share`` of a budget of ``rho`` for one number.
 
-    The share is of the additive quantity: ``sqrt(2 rho)`` if proved, ``rho`` if numerical.
+    ``share`` is a share of the quantity that adds up: ``sqrt(2 rho)`` if proved, ``rho`` if
+    numerical.
 
     *Reference.* That of :func:`arsinh_rho`, inverted.
     """
@@ -98,38 +102,38 @@ def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> f
     check_open_unit("smoothness_share", share)
     if calibration == "numerical":
         return min(LARGEST_CERTIFIED, math.sqrt(2.0 * rho * share / SMOOTHNESS_COST))
-    part = share * math.sqrt(2.0 * rho)
+    spent = share * math.sqrt(2.0 * rho)
     # The second is the root of t (t + 3) = part^2, written without cancellation.
-    large = 2.0 * part**2 / (3.0 + math.sqrt(9.0 + 4.0 * part**2))
-    return max(math.log1p(part / SCALE_SLOPE), large)
+    by_root = 2.0 * spent**2 / (3.0 + math.sqrt(9.0 + 4.0 * spent**2))
+    return max(math.log1p(spent / SCALE_SLOPE), by_root)
 
 
 def arsinh_shift(rho: float, smoothness: float, calibration: str = "tight") -> float:
-    """Largest shift that a budget of ``rho`` for one number allows together with a smoothness.
+    """Largest shift that a budget of ``rho`` for one number allows beside a smoothness.
 
     *Guarantee.* ``arsinh_rho(smoothness, shift, calibration) <= rho``.
 
-    *Edge cases.* 0 or less if the smoothness takes all of it.
+    *Edge cases.* 0 or less if the smoothness takes the whole budget.
 
     *Reference.* That of :func:`arsinh_rho`, inverted.
     """
     rho = down(down(check_positive("rho", rho)))
     if calibration == "numerical":
-        left = max(2.0 * rho - SMOOTHNESS_COST * smoothness**2, 0.0)
-        return min(LARGEST_CERTIFIED, math.sqrt(left / SHIFT_COST))
+        rest = max(2.0 * rho - SMOOTHNESS_COST * smoothness**2, 0.0)
+        return min(LARGEST_CERTIFIED, math.sqrt(rest / SHIFT_COST))
     return (math.sqrt(2.0 * rho) - _cost_of(smoothness)) / SHIFT_SLOPE
 
 
 def _cost_of(smoothness: float) -> float:
-    """Return ``sqrt(2 rho)`` of a change of scale alone."""
-    small = SCALE_SLOPE * math.expm1(min(smoothness, 9.0))
-    return min(small, math.sqrt(smoothness * (smoothness + 3.0)))
+    """Return ``sqrt(2 rho)`` for a change of scale alone."""
+    by_slope = SCALE_SLOPE * math.expm1(min(smoothness, 9.0))
+    return min(by_slope, math.sqrt(smoothness * (smoothness + 3.0)))
 
 
 def arsinh_event(parameters: Mapping[str, Any]) -> Event:
     """Recompute the cost of a release from its public parameters.
 
-    Each coordinate has a scale of its own, and their costs add up.
+    Each coordinate has its own scale, and the costs of coordinates add up.
     """
     calibration = check_choice("calibration", str(parameters.get("calibration")), ARSINH_BASIS)
     n_numbers = check_integer("coordinates", parameters.get("coordinates"), minimum=1)

@@ -1,7 +1,7 @@
-"""Decimal arithmetic by which noise and costs are worked out, whatever context the user has set.
+"""Decimal arithmetic for noise and costs, which does not depend on the user's decimal context.
 
-A user's context may have few digits, a small range, or traps. It would decide the tables of noise,
-which a process builds once, or end a run after it was charged.
+A user's context may have few digits, a small range, or traps. It would change the tables of noise,
+which a process builds once, or end a run after the ledger was charged.
 """
 
 from contextlib import AbstractContextManager
@@ -16,7 +16,7 @@ from decimal import (
 
 
 def decimals(digits: int) -> AbstractContextManager[Context]:
-    """Return a context of this many decimal digits, to be entered.
+    """Return a context manager for arithmetic with this many decimal digits.
 
     Examples
     --------
@@ -25,6 +25,6 @@ def decimals(digits: int) -> AbstractContextManager[Context]:
     ...     1 / Decimal(3)
     Decimal('0.33333')
     """
-    raising = [DivisionByZero, InvalidOperation, Overflow]  # for what has no result
-    context = Context(digits, ROUND_HALF_EVEN, -999_999, 999_999, 1, 0, flags=[], traps=raising)
+    traps = [DivisionByZero, InvalidOperation, Overflow]  # raised by operations without a result
+    context = Context(digits, ROUND_HALF_EVEN, -999_999, 999_999, 1, 0, flags=[], traps=traps)
     return localcontext(context)

@@ -1,11 +1,11 @@
 """Privacy events: the costs of releases, as trees of data classes that files can store.
 
-Constitution. The meaning of an event never changes, and no event is ever removed: books that were
-written years ago must still add up. A new field must be optional. An accountant that has no rule
-for an event refuses it, at any depth, and never guesses.
+*Rules.* The meaning of an event never changes, and no event is ever removed: the costs in books
+that were written years ago must still add up. A new field must be optional. An accountant without a
+rule for an event refuses it, at any depth, and never guesses.
 
-Every leaf holds for replace-one neighbours with public ``n_rows``, and for the whole release: its
-parameter is the sensitivity over the noise scale, never a clip norm.
+Every leaf describes a whole release, for replace-one neighbours with public ``n_rows``. Its
+parameter is the sensitivity divided by the noise scale, never a clip norm.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,10 +27,10 @@ from tailguard.checks import (
 Plain: TypeAlias = "float | int | str | dict[str, Plain] | list[Plain]"
 
 LAWS = ("geometric", "logarithmic", "poisson")
-"""How a number of tries may be drawn; each law is that of a number of at least 1."""
+"""The laws of a number of tries; with each law the number is at least 1."""
 
 LARGEST_MEAN = 1e3
-"""More tries than anyone runs; up to this mean, sums over the laws are short."""
+"""More tries than anyone runs. Up to this mean, sums over the laws are short."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Event:
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Check every field by its name, since files and callers may hold anything."""
+        """Check every field by its name, since files and callers may supply anything."""
         for field in fields(self):
             value = getattr(self, field.name)
             check = _check_plain if type(value) in (float, int, str) else CHECKS[field.name]
@@ -162,7 +162,7 @@ class Approximate(Event):
 class Unbounded(Event):
     """A release for which no finite cost holds, in any currency.
 
-    It only serves to reproduce a publication whose noise gives no privacy.
+    It is only used to reproduce a publication whose noise gives no privacy.
 
     Examples
     --------
@@ -177,11 +177,11 @@ class Unbounded(Event):
 class Sampled(Event):
     """A Gaussian release on a secret, fresh, uniform sample of the records.
 
-    ``mu`` is the replace-one sensitivity over the noise's standard deviation if every record is
-    drawn; ``rate`` is the share of records drawn. ``"fixed-size"`` draws exactly that share,
-    without replacement. ``"poisson"`` draws each record independently and keeps the sample's size
-    secret; it requires that a record's presence moves the answer by at most half of what a
-    replacement does (as with clipping at 0).
+    ``rate`` is the share of records that is drawn. ``mu`` is the cost if every record is drawn: the
+    replace-one sensitivity over the noise's standard deviation. ``"fixed-size"`` draws exactly that
+    share, without replacement. ``"poisson"`` draws each record independently and keeps the sample's
+    size secret. It requires that the presence of a record moves the answer by at most half as much
+    as a replacement may (as with clipping at 0).
 
     Examples
     --------
@@ -233,8 +233,8 @@ class Selected(Event):
 
     A try is ``mu``-GDP as a whole: its result together with the score by which it is chosen. The
     number of tries has the expectation ``mean_tries`` and follows a ``law``: ``"geometric"``,
-    ``"logarithmic"`` or ``"poisson"``, the last given that it is at least 1 (Liu and Talwar 2019;
-    Papernot and Steinke 2022).
+    ``"logarithmic"`` or ``"poisson"``. The Poisson law is conditioned on at least 1 try (Liu and
+    Talwar 2019; Papernot and Steinke 2022).
 
     Examples
     --------
@@ -287,9 +287,9 @@ class Composed(Event):
 class Parallel(Event):
     """An event that reads the records of one block of a block map only.
 
-    A block map divides the slots 1 to n by a rule that does not read the records; a replaced record
-    stays in its slot. So a record is in one block of a map, and the accountant takes the maximum
-    over the blocks of one map. Events under different maps are added.
+    A block map divides the slots 1 to n by a rule that does not read the records, and a replaced
+    record stays in its slot. So each record is in one block of a map, and accountants take the
+    maximum over the blocks of a map. The costs under different maps add up.
 
     Examples
     --------
@@ -312,7 +312,7 @@ KINDS: dict[str, type[Event]] = {
         *(Unbounded, Sampled, Shuffled, ShuffledPure, Repeated, Composed, Parallel, Selected),
     )
 }
-"""Every class of events by its kind, the name in files."""
+"""Every class of events, by its kind: the name in files."""
 
 
 def check_event(name: str, value: object) -> Event:
@@ -325,7 +325,7 @@ def check_event(name: str, value: object) -> Event:
 def _check_events(name: str, events: tuple[object, ...]) -> None:
     for event in events:
         if not isinstance(event, Event):
-            check_event(name, event)  # the constructor refuses it
+            check_event(name, event)  # raises the error
 
 
 def _check_rate(name: str, value: object) -> None:
@@ -356,12 +356,12 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
 
 @lru_cache(maxsize=4096, typed=True)
 def _check_plain(name: str, value: float | str) -> None:
-    """Check a value, once for equal ones: plans build the same events many times."""
+    """Check a value; cached, since plans build the same events many times."""
     CHECKS[name](name, value)
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
-    """Read an event back from its canonical dictionary, and refuse any other.
+    """Read an event back from its canonical dictionary; refuse any other dictionary.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""An event tree laid out flat: which leaves happen how often, and to which records.
+"""A flat form of event trees: how often each leaf happens, and to which records.
 
-Composition does not depend on the order of events, so this is all that an accountant needs. It is
-also what the books compare before a release: does what was planned cover what would be spent?
+Composition does not depend on the order of events, so this is all that an accountant needs. Before
+a release, the books compare flat events too: does the plan cover what would be spent?
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ class FlatEvents:
     leaves
         How often each leaf happens to all records.
     blocks
-        For each block map, and each of its blocks: what happens to that block's records besides.
+        For each block map and each of its blocks: what else happens to the records of that block.
     """
 
     leaves: Mapping[Event, int] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class FlatEvents:
 
     @classmethod
     def total(cls, many: Iterable["FlatEvents"]) -> "FlatEvents":
-        """Return the flat events of all of them, one after the other."""
+        """Add up flat events: all of them happen, one after the other."""
         first, *others = [each for each in many if each.leaves or each.blocks] or [cls()]
         if not others:
             return first
@@ -42,9 +42,9 @@ class FlatEvents:
             for leaf, times in other.leaves.items():
                 leaves[leaf] = leaves.get(leaf, 0) + times
             for name, parts in other.blocks.items():
-                held = blocks.setdefault(name, {})
+                own = blocks.setdefault(name, {})
                 for block, part in parts.items():
-                    held[block] = cls.total((held[block], part)) if block in held else part
+                    own[block] = cls.total((own[block], part)) if block in own else part
         return cls(leaves, blocks)
 
     def times(self, times: int) -> "FlatEvents":
@@ -57,7 +57,7 @@ class FlatEvents:
 
     @property
     def event(self) -> Event:
-        """All leaves as one event again."""
+        """All leaves as one event."""
         leaves = [leaf if n == 1 else Repeated(leaf, n) for leaf, n in self.leaves.items()]
         blocks = [
             Parallel(name, block, part.event)
@@ -67,7 +67,7 @@ class FlatEvents:
         return Composed((*leaves, *blocks))
 
     def split(self) -> tuple["FlatEvents", "FlatEvents"]:
-        """Split into Gaussian leaves, with maps that hold nothing else, and all others."""
+        """Split into a Gaussian part and all others; a map that is not all Gaussian stays whole."""
         return self._part(gaussian=True), self._part(gaussian=False)
 
     def _part(self, *, gaussian: bool) -> "FlatEvents":
@@ -96,16 +96,18 @@ class FlatEvents:
         blocks see it only through earlier outputs (McSherry 2009, Theorem 4, made adaptive).
         """
         everywhere = (times * price(leaf) for leaf, times in self.leaves.items())
-        worst = (max(part.add_up(price) for part in b.values()) for b in self.blocks.values())
-        return sum((*everywhere, *worst), start=Fraction(0))
+        maxima = (
+            max(part.add_up(price) for part in parts.values()) for parts in self.blocks.values()
+        )
+        return sum((*everywhere, *maxima), start=Fraction(0))
 
     def covers(self, other: "FlatEvents") -> bool:
         """Whether ``other`` costs at most as much as this, whatever the accountant.
 
-        Gaussian leaves are compared by their total mu, wherever they happen, since a release on a
-        block may as well read all records at the same mu. All other leaves are compared
-        one by one, from the largest down, and maps that hold such leaves block by block: a block
-        may be covered by any block of the same map, because only the maximum counts.
+        Gaussian leaves are compared by their total mu, whichever records they read, since a release
+        on a block costs as much as one on all records at the same mu. All other leaves are compared
+        one by one, from the largest down. Maps with such leaves are compared block by block: any
+        block of the same map may cover a block, because only the maximum counts.
         """
         mixed = self._mixed | other._mixed
         if other._squared_mu(mixed) > self._squared_mu(mixed) * (1.0 + ROUNDING):
@@ -121,7 +123,7 @@ class FlatEvents:
 
     @cached_property
     def _mixed(self) -> frozenset[str]:
-        """The maps in which not everything is Gaussian."""
+        """The maps with leaves that are not Gaussian."""
         mixed = set()
         for name, parts in self.blocks.items():
             if any(part.kinds - {Gaussian} for part in parts.values()):
@@ -141,7 +143,7 @@ class FlatEvents:
 
 
 def flatten(event: Event) -> FlatEvents:
-    """Lay an event out flat; an event that is no composition is a leaf."""
+    """Return the flat form of an event; an event that is no composition is a leaf."""
     match event:
         case Nothing():
             return FlatEvents()
@@ -157,21 +159,21 @@ def flatten(event: Event) -> FlatEvents:
 
 
 def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
-    """Compare leaves that are not Gaussian.
+    """Whether the planned leaves cover the spent ones, Gaussian leaves aside.
 
-    The tolerance, here as for mu, is half of what budgets lose by being rounded down.
+    The tolerance, as for mu, is half of the amount by which budgets are rounded down.
     """
     for leaf in spent:
         if not isinstance(leaf, Gaussian):
             family, size = _family_and_size(leaf)
-            held = _count_as_large(planned, family, size * (1.0 - ROUNDING))
-            if held < _count_as_large(spent, family, size):
+            n_planned = _count_as_large(planned, family, size * (1.0 - ROUNDING))
+            if n_planned < _count_as_large(spent, family, size):
                 return False
     return True
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
-    """Split a leaf into fields that must be equal and the first, which must not be larger."""
+    """Split a leaf: fields that must be equal, and the first one, which may not be larger."""
     size, *rest = astuple(leaf) or (0.0,)
     return (type(leaf), *rest), size
 
@@ -179,4 +181,4 @@ def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:
 def _count_as_large(leaves: Mapping[Event, int], family: tuple[Any, ...], size: float) -> int:
     """Count the leaves of a family that are at least as large."""
     ranked = ((_family_and_size(leaf), times) for leaf, times in leaves.items())
-    return sum(times for (kin, own), times in ranked if kin == family and own >= size)
+    return sum(times for (kind, leaf_size), times in ranked if kind == family and leaf_size >= size)

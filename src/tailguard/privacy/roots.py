@@ -1,7 +1,7 @@
 """One-sided root finding: Brent's method first, then steps to the safe side until the bound holds.
 
-The rule is that of ``dp_accounting``'s mechanism calibration: check the inequality at the root, and
-do not trust the root.
+As in ``dp_accounting``'s mechanism calibration, the root is not trusted: the inequality is checked
+there.
 """
 
 import math
@@ -11,7 +11,7 @@ from functools import cache
 from scipy.optimize import brentq
 
 # Relative safety margin. The closed forms agree with 80-digit arithmetic to 6e-13
-# (tests/privacy_core/accounting/test_gaussian.py); the rest is room for sums of rounded shares.
+# (tests/privacy_core/accounting/test_gaussian.py); the rest leaves room for sums of rounded shares.
 ROUNDING = 1e-12
 
 
@@ -26,9 +26,10 @@ def down(value: float) -> float:
 
 
 def crossing(excess: Callable[[float], float], guess: float, rtol: float = 8.9e-16) -> float:
-    """Return where an increasing function of a positive number crosses zero, to float precision.
+    """Return where an increasing function of a positive number crosses zero.
 
-    The bracket grows from ``guess`` by factors of four; 0 or infinity means there is no crossing.
+    The bracket grows from ``guess`` by factors of four. 0 or infinity means that there is no
+    crossing. By default the result is precise to a float's last digit.
     """
     excess = cache(excess)  # Brent's method evaluates both ends of the bracket once more
     low = high = guess

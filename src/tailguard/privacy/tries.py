@@ -18,14 +18,14 @@ from tailguard.privacy.roots import crossing, up
 # Papernot and Steinke 2022, Section 3: shapes of negative binomial laws, and their limit.
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
-# The chance of more than ``limit`` tries: less than the distance of one sampled coordinate from
-# ideal noise (``accounting/distance.py``), so charging one more coordinate covers it.
+# A bound on the chance of more than ``limit`` tries. It is below the distance of one coordinate
+# from ideal noise (``accounting/distance.py``), so one more charged coordinate covers it.
 TAIL = 1e-26
 
 
 @dataclass(frozen=True)
 class NumberOfTries:
-    """The law of a number of tries, by its mean.
+    """The law of a number of tries, given by its mean.
 
     The chance of ``k >= 1`` tries is proportional to ``(1 - gamma)**k / k * k**shape`` for shapes 1
     (geometric) and 0 (logarithmic), and to ``rate**k / k!`` for Poisson numbers.
@@ -52,7 +52,7 @@ class NumberOfTries:
             return crossing(lambda rate: _mean(self.shape, rate) - self.mean, guess=self.mean)
         if self.mean == 1.0:
             return 0.0 if self.law == "poisson" else 1.0
-        # As gamma falls the mean grows; odds above zero stand for gamma.
+        # Solved for the odds (1 - gamma) / gamma, with which the mean grows.
         odds = crossing(lambda x: _mean(0.0, 1.0 / (1.0 + x)) - self.mean, guess=self.mean)
         return 1.0 / (1.0 + odds)
 
@@ -68,11 +68,11 @@ class NumberOfTries:
 
     @cached_property
     def limit(self) -> int:
-        """A number that tries exceed with a chance below 1e-26."""
+        """A number that the number of tries exceeds with a chance below 1e-26."""
         if self.single:
             return 1
         if self.law != "poisson":
-            # Each chance is at most 1 - gamma times the one before.
+            # Each chance is at most 1 - gamma times the chance before it.
             return math.ceil(math.log(TAIL) / math.log1p(-self.parameter)) + 1
         # Chernoff's bound on the tail of a Poisson number, given that it is not zero.
         rate, number = self.parameter, math.ceil(self.parameter) + 1
@@ -82,18 +82,18 @@ class NumberOfTries:
         return number
 
     def never(self, share: float) -> float:
-        """Return the chance that no try takes a candidate that one takes with chance ``share``."""
+        """Return the chance that no try draws a candidate, if one try has the chance ``share``."""
         parameter, z = self.parameter, 1.0 - share
         if self.single:
             return z
         if self.law == "poisson":
-            # expm1(rate z) / expm1(rate), which overflow where the rate is large.
+            # expm1(rate z) / expm1(rate), written so that a large rate does not overflow.
             fewer = math.expm1(-parameter * z) / math.expm1(-parameter)
             return math.exp(-parameter * share) * fewer
-        left = (1.0 - parameter) * z
+        ratio = (1.0 - parameter) * z
         if self.law == "logarithmic":
-            return math.log1p(-left) / math.log(parameter)
-        return parameter * z / (1.0 - left)
+            return math.log1p(-ratio) / math.log(parameter)
+        return parameter * z / (1.0 - ratio)
 
     def first_chance(self) -> Decimal:
         """Return the chance of exactly one try, in the current decimal context."""
@@ -105,7 +105,7 @@ class NumberOfTries:
         return parameter / (parameter.exp() - 1)
 
     def chance_ratio(self, number: int) -> Decimal:
-        """Return the chance of ``number + 1`` tries over that of ``number``."""
+        """Return the chance of ``number + 1`` tries divided by that of ``number`` tries."""
         parameter = Decimal(self.parameter)
         if self.law == "poisson":
             return parameter / (number + 1)
@@ -113,7 +113,7 @@ class NumberOfTries:
 
 
 def _mean(shape: float, parameter: float) -> float:
-    """Return the mean of a law."""
+    """Return the mean of the law with this shape and parameter."""
     if shape == 1.0:
         return 1.0 / parameter
     if math.isinf(shape):

@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeAlias, get_args
 from tailguard.checks import InputError, check_boolean, check_choice, check_integer, check_text
 
 RowWeight: TypeAlias = Literal["person", "row"]
-"""Whether each person counts once, or each used row alike."""
+"""Whether each person counts once, or each used row counts once."""
 
 MOST_ROWS = 2**20
-"""Rows of a person: with more, rounding each to the lattice would cost more than any statistic."""
+"""The most rows of a person: more would make rounding to the lattice cost more than a statistic."""
 
 ROWS_DIFFER = (
     "replace-one, n public: two data sets of the same public size that differ in one row, which "
@@ -32,9 +32,9 @@ class Unit:
     person
         The name of the column of person keys. None protects one row.
     max_rows
-        The most rows of one person that are used; 1 if rows are protected.
+        The largest number of rows of one person that are used; 1 if rows are protected.
     weight
-        ``"person"``: each person counts once; ``"row"``: each used row counts alike.
+        ``"person"``: each person counts once; ``"row"``: each used row counts once.
     one_row_per_person
         Whether the user states that no person has two rows, so that a row is a person.
 
@@ -67,11 +67,11 @@ class Unit:
 
     @property
     def noun(self) -> str:
-        """What to call several records."""
+        """The word for several records."""
         return "rows" if self.person is None else "persons"
 
     def size(self, n_rows: int) -> str:
-        """Describe how many records there are, and if they are persons."""
+        """Describe the number of records, and whether they are persons."""
         return f"n = {n_rows}" + (" persons" if self.person is not None else "")
 
     @property
@@ -96,7 +96,7 @@ class Unit:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes beside a result, if the user declared anything about persons."""
+        """Notes for a result, if the user declared anything about persons."""
         plain = self.person is None and not self.one_row_per_person
         return () if plain else (f"protected is {self.describe()}",)
 
@@ -106,7 +106,7 @@ class Unit:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Unit":
-        """Read what ``to_dict`` returns."""
+        """Read a unit back from plain data."""
         return cls(**data)
 
 

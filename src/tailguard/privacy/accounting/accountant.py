@@ -1,9 +1,9 @@
 """The base of accountants: an immutable sum of events that knows their joint cost.
 
-Most have a currency that simply adds up: pure epsilon, zCDP's rho, the square of GDP's mu. Sums are
-exact rational numbers, so that a total is compared with a promise without rounding. An
-(epsilon, delta) release is an epsilon-DP release that fails with probability delta: it is priced by
-its epsilon, and its delta is kept apart.
+Most accountants have a currency that simply adds up: pure epsilon, zCDP's rho, or the square of
+GDP's mu. Sums are exact rational numbers, so that a total is compared with a promise without
+rounding. An (epsilon, delta) release is an epsilon-DP release that fails with probability delta:
+its epsilon is the price, and its delta is counted separately.
 
 Reference
 ---------
@@ -25,14 +25,14 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """Adds events up, and refuses leaves not in ``known``; every answer is an upper bound."""
+    """Adds events up and refuses leaves that are not ``known``; every result is an upper bound."""
 
     known: ClassVar[frozenset[type[Event]]]
     flat_events: FlatEvents = field(default_factory=FlatEvents)
 
     @classmethod
     def of(cls, event: Event) -> Self | None:
-        """Return the accountant of one event, or None if a leaf of it is unknown here."""
+        """Return the accountant of one event, or None if it does not know a leaf of the event."""
         return cls().compose(event) if cls().supports(event) else None
 
     def supports(self, event: Event) -> bool:
@@ -43,24 +43,24 @@ class Accountant(ABC):
         """Return an accountant with ``event`` added ``times`` times; refuse unknown leaves."""
         check_count("times", times)
         added = flatten(event)
-        if strange := sorted(kind.__name__ for kind in added.kinds - self.known):
-            raise InputError(f"{type(self).__name__} does not know events of type {strange}.")
+        if unknown := sorted(kind.__name__ for kind in added.kinds - self.known):
+            raise InputError(f"{type(self).__name__} does not know events of type {unknown}.")
         return type(self)(FlatEvents.total((self.flat_events, added.times(times))))
 
     @abstractmethod
     def epsilon(self, delta: float) -> float:
-        """Return an upper bound on epsilon at ``delta``; infinity where none is known."""
+        """Return an upper bound on epsilon at ``delta``; infinity if none is known."""
 
     @abstractmethod
     def delta(self, epsilon: float) -> float:
-        """Return an upper bound on delta at ``epsilon``; 1 where none is known."""
+        """Return an upper bound on delta at ``epsilon``; 1 if none is known."""
 
 
 Prices = Mapping[type[Event], Callable[[Any], Fraction]]
 
 
 class AdditiveAccountant(Accountant):
-    """Adds up prices, and keeps the failure probabilities of (epsilon, delta) events apart."""
+    """Adds up prices, and separately the failure probabilities of (epsilon, delta) events."""
 
     prices: ClassVar[Prices]
 
@@ -74,21 +74,21 @@ class AdditiveAccountant(Accountant):
 
     @cached_property
     def failure(self) -> Fraction:
-        """The probability that is kept apart for events that may fail."""
+        """The total failure probability of events that may fail."""
         return self.flat_events.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at ``delta``."""
-        left = Fraction(check_failure("delta", delta)) - self.failure
-        if left < 0:
+        rest = Fraction(check_failure("delta", delta)) - self.failure
+        if rest < 0:
             return math.inf
-        return self._epsilon(-ceiling(-left)) if self.total else 0.0
+        return self._epsilon(-ceiling(-rest)) if self.total else 0.0
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at ``epsilon``."""
         epsilon = check_cost("epsilon", epsilon)
-        likely = Fraction(self._delta(epsilon)) if self.total else 0
-        return min(1.0, ceiling(likely + self.failure))
+        without_failure = Fraction(self._delta(epsilon)) if self.total else 0
+        return min(1.0, ceiling(without_failure + self.failure))
 
     @abstractmethod
     def _epsilon(self, delta: float) -> float:

@@ -7,8 +7,9 @@ within a factor ``exp(log_ratio)`` of the accounted one, in both directions. Bot
 over releases, even if later ones depend on earlier ones, since the law of a transcript is a product
 of conditional laws.
 
-Let the accounted law be (e, d)-DP, and let ``r`` and ``v`` be the two numbers. For neighbours and
-any set of outcomes, sampled probabilities ``S, S'`` and accounted ones ``Q, Q'`` meet
+Let the accounted law be (e, d)-DP, let ``r`` be ``log_ratio``, and let ``v`` be ``variation``. For
+neighbours and any set of outcomes, the sampled probabilities ``S, S'`` and the accounted
+probabilities ``Q, Q'`` satisfy
 ``S <= exp(r) Q + v <= exp(r) (exp(e) Q' + d) + v <= exp(e + 2 r) (S' + v) + exp(r) d + v``. So the
 sampled release is ``(e + 2 r, exp(r) d + (1 + exp(e + 2 r)) v)``-DP.
 
@@ -29,7 +30,7 @@ class Distance:
     Attributes
     ----------
     log_ratio
-        Outside of an event, probabilities lie within a factor ``exp(log_ratio)``, both ways.
+        Outside an event, probabilities lie within a factor ``exp(log_ratio)``, in both directions.
     variation
         The probability of that event.
     """
@@ -51,10 +52,10 @@ class Distance:
     def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
         """Return the cost that accounted noise may have if sampled noise may cost (epsilon, delta).
 
-        If either number is not positive, it may have none.
+        If a returned number is not positive, no cost is allowed.
         """
-        failed = (1.0 + math.exp(min(epsilon, 700.0))) * self.variation
-        return epsilon - 2.0 * self.log_ratio, (delta - failed) * math.exp(-self.log_ratio)
+        failure = (1.0 + math.exp(min(epsilon, 700.0))) * self.variation
+        return epsilon - 2.0 * self.log_ratio, (delta - failure) * math.exp(-self.log_ratio)
 
     def __bool__(self) -> bool:
         return self != EXACT
@@ -62,7 +63,7 @@ class Distance:
 
 EXACT = Distance()
 
-# For a lattice with four table draws per coordinate; a test compares it with the sampler's own.
-# An (epsilon, delta) guarantee charges this distance, so the gate refuses a coarser lattice then.
+# For a lattice with four table draws per coordinate; a test compares it with the sampler. Under an
+# (epsilon, delta) guarantee this distance is charged, so the gate then refuses coarser lattices.
 COORDINATE_DISTANCE = Distance(log_ratio=1.3e-12, variation=3e-26)
 """Largest distance of sampled noise from the accounted distribution, per released coordinate."""

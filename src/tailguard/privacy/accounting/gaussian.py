@@ -1,16 +1,16 @@
 """Gaussian differential privacy: conversions of mu, epsilon and delta, and sums of mu squared.
 
-A release whose worst pair of neighbours looks like N(0, 1) against N(mu, 1) is (epsilon, delta)
-differentially private exactly for
+If the worst pair of neighbours of a release looks like N(0, 1) and N(mu, 1), the smallest delta at
+epsilon is
 
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu).
 
-Every answer is rounded to the safe side: delta and epsilon are never below the truth, mu never
-above it. dp-accounting's closed forms agree to 11 digits, but the delta of their results may exceed
-the promised one by up to 8e-10 of it; so they are not used.
+Every result is rounded to the safe side: delta and epsilon are never below the truth, and mu is
+never above it. dp-accounting's closed forms agree to 11 digits, but the delta of their results may
+exceed the promised delta by up to a fraction of 8e-10; so they are not used.
 
-Totals are exact if every release is Gaussian. Any other release is replaced by the Gaussian one
-of least mu that covers it.
+Totals are exact if every release is Gaussian. Any other release is replaced by the Gaussian release
+with the smallest mu that covers it.
 
 Reference
 ---------
@@ -35,16 +35,16 @@ SQRT_2 = math.sqrt(2.0)
 SQRT_HALF_PI = math.sqrt(math.pi / 2.0)
 LOG_SQRT_2_PI = math.log(2.0 * math.pi) / 2.0
 
-# Below this mu the two terms of delta nearly cancel, and their difference is integrated instead.
+# Below this mu the two terms of delta nearly cancel; the difference is then found by integration.
 SMALL_MU = 0.01
 
-# Three-point Gauss-Legendre rule on [0, 1]; over a stretch of SMALL_MU its relative error is below
-# 1e-18.
+# Three-point Gauss-Legendre rule on [0, 1]. On an interval of length SMALL_MU its relative error is
+# below 1e-18.
 NODES = ((5 / 18, 0.5 - math.sqrt(0.15)), (8 / 18, 0.5), (5 / 18, 0.5 + math.sqrt(0.15)))
 
 
 def log_delta(mu: float, epsilon: float) -> float:
-    """Natural logarithm of the smallest delta of a mu-GDP release at ``epsilon``.
+    """Return the natural logarithm of the smallest delta of a mu-GDP release at ``epsilon``.
 
     *Guarantee.* Never below the truth, and above it by about 1e-12.
 
@@ -56,11 +56,11 @@ def log_delta(mu: float, epsilon: float) -> float:
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """Smallest delta of a mu-GDP release at ``epsilon``, rounded up.
+    """Return the smallest delta of a mu-GDP release at ``epsilon``, rounded up.
 
     *Guarantee.* Never below the truth.
 
-    *Edge cases.* Underflows to 0 where delta is below 1e-323; ``log_delta`` does not.
+    *Edge cases.* A delta below 1e-323 underflows to 0; ``log_delta`` does not underflow.
 
     *Reference.* Balle and Wang 2018, Theorem 8.
     """
@@ -68,11 +68,11 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Smallest epsilon of a mu-GDP release at ``delta``, rounded up.
+    """Return the smallest epsilon of a mu-GDP release at ``delta``, rounded up.
 
     *Guarantee.* Never below the truth.
 
-    *Edge cases.* 0 where the total variation distance is already below ``delta``.
+    *Edge cases.* 0 if the total variation distance is already at most ``delta``.
 
     *Reference.* Dong, Roth and Su 2022, Corollary 2.13.
     """
@@ -87,7 +87,7 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """Largest mu whose releases are (epsilon, delta) differentially private, rounded down.
+    """Return the largest mu for which releases are (epsilon, delta)-DP, rounded down.
 
     *Guarantee.* Never above the truth, and ``epsilon_of(mu_of(epsilon, delta), delta)`` is never
     above ``epsilon``.
@@ -109,7 +109,7 @@ def _mu_of(epsilon: float, delta: float) -> float:
 
 
 def _log_delta(mu: float, epsilon: float) -> float:
-    """Evaluate and round up, for parameters that were checked before."""
+    """Return ``log_delta`` for parameters that were checked before."""
     if mu == 0.0 or math.isinf(epsilon):
         return -math.inf
     if math.isinf(mu):
@@ -129,7 +129,7 @@ def _log_difference(mu: float, a: float, b: float) -> float:
         return -a * a / 2.0 - LOG_SQRT_2_PI + math.log(integral)
     if a <= 0:
         first, second = erfcx(-a / SQRT_2), erfcx(-b / SQRT_2)
-        # Far out the two terms may be equal as floats: the first alone is above their difference.
+        # Far out the two terms may be equal floats; the first alone then bounds the difference.
         return -a * a / 2.0 + math.log((first - second if second < first else first) / 2.0)
     log_first = float(log_ndtr(a))
     log_second = -a * a / 2.0 + math.log(erfcx(-b / SQRT_2) / 2.0)
@@ -137,7 +137,7 @@ def _log_difference(mu: float, a: float, b: float) -> float:
 
 
 def _mills_drop(x: float) -> float:
-    """Minus the derivative of Mills' ratio, 1 - x R(x); above it if x is large (Gordon 1941)."""
+    """Return minus the slope of Mills' ratio R, 1 - x R(x); a bound if x > 1e4 (Gordon 1941)."""
     if x > 1e4:
         return 1.0 / (1.0 + x * x)
     return float(1.0 - x * SQRT_HALF_PI * erfcx(x / SQRT_2))
@@ -161,7 +161,7 @@ def mu_of_bounded_range(eta: float) -> float:
 
     *Guarantee.* For the exponential mechanism and its Gumbel form; not for Laplace noisy max.
 
-    *Reference.* Dong, Durfee and Rogers 2020, Section 3, as the mu that covers their worst pair.
+    *Reference.* Dong, Durfee and Rogers 2020, Section 3 (their worst pair, which this mu covers).
     """
     return mu_of_pure(check_cost("eta", eta) / 2.0)
 

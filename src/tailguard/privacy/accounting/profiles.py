@@ -1,9 +1,9 @@
-"""Privacy profiles: delta as a function of epsilon, and the loss distribution made from one.
+"""Privacy profiles, delta as a function of epsilon, and loss distributions made from them.
 
-A profile is a bound delta(e), e >= 0, that holds for both orders of every pair of neighbours. It
-extends to negative e, and the piecewise curve through its values on a grid, linear in exp(e), is
-the profile of a discrete pair of distributions that dominates the mechanism. Dominating pairs may
-be composed adaptively.
+A profile is a bound delta(e), e >= 0, that holds for both directions of every pair of neighbours.
+It extends to negative e. Take its values on a grid, and connect them by a curve that is piecewise
+linear in exp(e): this is the profile of a discrete pair of distributions that dominates the
+mechanism. Dominating pairs may be composed adaptively.
 
 Reference
 ---------
@@ -27,13 +27,13 @@ if TYPE_CHECKING:  # it takes a while to load
 
 # The largest delta beyond a profile's end; it is charged as an infinite loss.
 TAIL = 1e-20
-# Exponentials of losses that differ by less are different floats: exp(-745) is zero in floats.
+# If losses span less, their exponentials are different floats: exp(-745) is zero in floats.
 LARGEST_SPAN = 700.0
 
 
 @dataclass(frozen=True)
 class Profile:
-    """delta(e) for e >= 0, up to an end beyond which hardly any loss lies.
+    """delta(e) for e >= 0, up to an end that losses almost never exceed.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Profile:
     end
         An epsilon at which the bound is below 1e-20, or has stopped falling.
     straight
-        Whether the curve is straight in exp(e) up to its end, so that no grid is needed below.
+        Whether the curve is straight in exp(e) up to its end, so that it needs no grid there.
     """
 
     delta: Callable[[FloatArray], FloatArray]
@@ -54,7 +54,7 @@ def gaussian_profile(mu: float) -> Profile:
     """Profile of a ``mu``-GDP release."""
 
     def delta(e: FloatArray) -> FloatArray:
-        """Evaluate Balle and Wang 2018, Theorem 8, with exp(e) phi(b) replaced by phi(a)."""
+        """Evaluate Balle and Wang 2018, Theorem 8, with phi(a) for exp(e) phi(b)."""
         a, b = mu / 2.0 - e / mu, -mu / 2.0 - e / mu
         second = np.exp(-a * a / 2.0) * erfcx(-b / math.sqrt(2.0)) / 2.0
         return np.maximum(np.exp(log_ndtr(a)) - second, 0.0)
@@ -70,7 +70,8 @@ def laplace_profile(epsilon: float) -> Profile:
 def pure_profile(epsilon: float, failure: float = 0.0) -> Profile:
     """Profile of randomised response, (exp(epsilon) - exp(e)) / (exp(epsilon) + 1).
 
-    Kairouz, Oh and Viswanath 2015, Theorem 3.4: it fails with its delta, and is pure otherwise.
+    With the probability ``failure`` it reveals everything; otherwise it is pure (Kairouz, Oh and
+    Viswanath 2015, Theorem 3.4).
     """
 
     def delta(e: FloatArray) -> FloatArray:
@@ -91,8 +92,8 @@ def bounded_range_profile(eta: float) -> Profile:
 
 
 def zcdp_profile(rho: float) -> Profile:
-    """Profile of a release of which only its ``rho`` is known."""
-    # TAIL is reached no later than rho + 2 sqrt(rho log(1 / TAIL)).
+    """Profile of a release that is only known to be ``rho``-zCDP."""
+    # The bound falls to TAIL at or before rho + 2 sqrt(rho log(1 / TAIL)).
     end = rho + 2.0 * math.sqrt(-rho * math.log(TAIL))
     return Profile(lambda e: convexified(e, _zcdp(rho, e)), end)
 
@@ -113,11 +114,11 @@ def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution
     cells = np.arange(max(last - 1, 0) if profile.straight else 0, last + 1)
     e: FloatArray = step * cells.astype(np.float64)
     delta = np.clip(profile.delta(e), 0.0, 1.0)
-    # The other order of the pair: delta(-e) = 1 - exp(-e) + exp(-e) delta(e).
+    # The other direction of the pair: delta(-e) = 1 - exp(-e) + exp(-e) delta(e).
     mirrored = cells > 0
     negative = -np.expm1(-e[mirrored]) + np.exp(-e[mirrored]) * delta[mirrored]
     values = np.concatenate((negative[::-1], delta))
-    # Rounding must not make the curve rise; raising the values before a rise keeps an upper bound.
+    # Rounding must not make the curve rise: raise the values before a rise, which keeps a bound.
     values = np.maximum.accumulate(values[::-1])[::-1]
     if profile.straight:
         grid = np.concatenate((-cells[mirrored][::-1], cells))
@@ -129,7 +130,7 @@ def loss_distribution(profile: Profile, step: float) -> "PrivacyLossDistribution
 
 def _zcdp(rho: float, e: FloatArray) -> FloatArray:
     """Bound delta by the best of 400 orders (Canonne, Kamath and Steinke 2020, Proposition 12)."""
-    # The best order is near e / (2 rho) + 1/2, so this span of (order - 1) holds it for every e.
+    # The best order is near e / (2 rho) + 1/2, so this range of (order - 1) covers every e.
     widest = max(2.0, 2.0 * math.sqrt(-math.log(TAIL) / rho))
     best = np.zeros_like(e)
     for excess in np.geomspace(1e-3, widest, 400):
@@ -141,8 +142,8 @@ def _zcdp(rho: float, e: FloatArray) -> FloatArray:
 def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
     """Return the greatest convex function of exp(e) that is nowhere above the given values.
 
-    The true profile is convex in exp(e), so it stays below. If ``e`` spans ``LARGEST_SPAN`` or more
-    the values stay as they are.
+    The true profile is convex in exp(e), so it stays below the result. If ``e`` spans
+    ``LARGEST_SPAN`` or more, the values are returned unchanged.
     """
     if e[-1] - e[0] >= LARGEST_SPAN:
         return delta
@@ -156,19 +157,19 @@ def convexified(e: FloatArray, delta: FloatArray) -> FloatArray:
 
 
 def mirrored_hull(e: FloatArray, delta: FloatArray) -> FloatArray:
-    """Return the convex hull of a bound for both orders of every pair, over negative e too.
+    """Return the convex hull of a bound for both directions of pairs, over negative e too.
 
     At ``-e`` such a bound is ``1 - exp(-e) + exp(-e) delta(e)``. A profile is convex across zero,
     so values at negative e can lower those at positive e.
     """
-    beyond = e > 0.0
-    mirrored = -np.expm1(-e[beyond]) + np.exp(-e[beyond]) * delta[beyond]
-    whole = np.concatenate([-e[beyond][::-1], e])
-    return convexified(whole, np.concatenate([mirrored[::-1], delta]))[np.count_nonzero(beyond) :]
+    above = e > 0.0
+    mirrored = -np.expm1(-e[above]) + np.exp(-e[above]) * delta[above]
+    sides = np.concatenate([-e[above][::-1], e])
+    return convexified(sides, np.concatenate([mirrored[::-1], delta]))[np.count_nonzero(above) :]
 
 
 def _turns_up(e: FloatArray, delta: FloatArray, i: int, j: int, k: int) -> bool:
-    """Whether the middle one of three points lies below the line through the others."""
-    # In units of exp(e[k]): losses far apart do not overflow.
+    """Whether the middle of three points lies below the line through the other two."""
+    # In units of exp(e[k]), so that losses far apart do not overflow.
     rise, run = delta[j] - delta[i], math.exp(e[j] - e[k]) * -math.expm1(e[i] - e[j])
     return bool(rise * -math.expm1(e[i] - e[k]) < (delta[k] - delta[i]) * run)

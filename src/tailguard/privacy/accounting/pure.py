@@ -1,6 +1,6 @@
 """Basic composition: the pure epsilons add up.
 
-The only accountant with an answer at delta = 0, and the sharpest one for few, strong releases.
+The only accountant with a finite bound at delta = 0, and the tightest for a few costly releases.
 
 Reference
 ---------
@@ -42,10 +42,10 @@ class PureAccountant(AdditiveAccountant):
 
     def _epsilon(self, delta: float) -> float:
         total = ceiling(self.total)
-        kept = 1.0 - delta * (1.0 + math.exp(-total))
-        if delta == 0.0 or kept <= 0.0:
+        without_failure = 1.0 - delta * (1.0 + math.exp(-total))
+        if delta == 0.0 or without_failure <= 0.0:
             return total if delta == 0.0 else 0.0
-        return min(total, max(0.0, total + math.log(kept) + ROUNDING * (1.0 + total)))
+        return min(total, max(0.0, total + math.log(without_failure) + ROUNDING * (1.0 + total)))
 
     def _delta(self, epsilon: float) -> float:
         total = ceiling(self.total)

@@ -1,13 +1,14 @@
 """Zero-concentrated differential privacy: conversions, the rho of each event, and the total.
 
 A mechanism is rho-zCDP if its Renyi divergence of every order a > 1 is at most a * rho, for both
-orders of every pair of neighbours. zCDP follows from Gaussian differential privacy with
+directions of every pair of neighbours. Gaussian differential privacy implies zCDP with
 rho = mu^2 / 2; the converse is false. Costs are rounded up and budgets down. The order is
 optimised: dp-accounting, which tries some orders, returns up to 1.04 times the epsilon (rho from
 1e-4 to 10, delta from 1e-12 to 1e-3).
 
-The rhos add up. Every event has a rho, even if only its epsilon or delta is known. An
-(epsilon, delta) event is priced by its epsilon and its delta is kept apart (approximate zCDP).
+The rhos add up. Every event below has a rho, even if only its epsilon or delta is known. An
+(epsilon, delta) event is priced by its epsilon, and its delta is counted separately (approximate
+zCDP).
 
 Reference
 ---------
@@ -34,7 +35,7 @@ LOG_ORDERS = (-40.0, 60.0)
 
 
 def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """Smallest epsilon that the best known conversion gives a rho-zCDP mechanism.
+    """Return the smallest epsilon that the best known conversion gives for rho-zCDP mechanisms.
 
     *Guarantee.* Valid for every rho-zCDP mechanism.
 
@@ -47,7 +48,7 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
 
 
 def epsilon_of_renyi(divergence: Callable[[float], float], delta: float) -> float:
-    """Smallest epsilon that the best known conversion gives at given Renyi divergences.
+    """Return the smallest epsilon that the best known conversion gives for Renyi divergences.
 
     ``divergence(excess)`` is a bound on the Renyi divergence of order ``1 + excess``.
 
@@ -67,7 +68,7 @@ def epsilon_of_renyi(divergence: Callable[[float], float], delta: float) -> floa
 
 
 def delta_of_zcdp(rho: float, epsilon: float) -> float:
-    """Smallest delta that the best known conversion gives a rho-zCDP mechanism.
+    """Return the smallest delta that the best known conversion gives for rho-zCDP mechanisms.
 
     *Guarantee.* Valid for every rho-zCDP mechanism.
 
@@ -82,7 +83,7 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
 
 
 def delta_of_renyi(divergence: Callable[[float], float], epsilon: float) -> float:
-    """Smallest delta that the best known conversion gives at given Renyi divergences.
+    """Return the smallest delta that the best known conversion gives for Renyi divergences.
 
     *Guarantee.* Valid for every mechanism with these divergences.
 
@@ -103,13 +104,13 @@ def delta_of_renyi(divergence: Callable[[float], float], epsilon: float) -> floa
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """Largest rho whose zCDP mechanisms are (epsilon, delta) differentially private.
+    """Return the largest rho for which zCDP mechanisms are (epsilon, delta)-DP, rounded down.
 
-    *Guarantee.* Never above what ``epsilon_of_zcdp`` supports.
+    *Guarantee.* ``epsilon_of_zcdp(rho, delta)`` is never above ``epsilon``.
 
     *Reference.* Canonne, Kamath and Steinke 2020, Proposition 12, inverted.
     """
-    # The rho of the Gaussian mechanism is too large for zCDP in general, but close to the answer.
+    # The rho of the Gaussian mechanism is too large for zCDP in general, but close to the result.
     guess = mu_of(epsilon, delta) ** 2 / 2.0
     if guess == 0.0 or math.isinf(guess):
         return guess
@@ -120,21 +121,21 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 
 def rho_of_simple(epsilon: float, delta: float) -> float:
-    """Invert the textbook's conversion, for comparison with papers.
+    """Return rho by the textbook's simple conversion, for comparison with papers.
 
     *Guarantee.* Never above ``rho_of``.
 
     *Reference.* Bun and Steinke 2016, Proposition 1.3, inverted.
     """
-    epsilon, nats = check_cost("epsilon", epsilon), -math.log(check_open_unit("delta", delta))
-    return down((epsilon / (math.sqrt(nats + epsilon) + math.sqrt(nats))) ** 2)
+    epsilon, log_term = check_cost("epsilon", epsilon), -math.log(check_open_unit("delta", delta))
+    return down((epsilon / (math.sqrt(log_term + epsilon) + math.sqrt(log_term))) ** 2)
 
 
 def rho_of_pure(epsilon: float) -> float:
     """Price an epsilon-DP mechanism in zCDP: epsilon tanh(epsilon / 2).
 
     Randomised response is the worst case; with w = (a - 1/2)^2 its Renyi divergence divided by the
-    order is the slope of log cosh(epsilon sqrt(w)) between w = 1/4 and w. That function is concave
+    order is the slope of log cosh(epsilon sqrt(w)) between w = 1/4 and w. This function is concave
     in w, so the slope is largest as the order tends to 1.
 
     *Guarantee.* Never below the truth, and attained by randomised response.
@@ -149,8 +150,8 @@ def rho_of_laplace(epsilon: float) -> float:
     """Price Laplace noise in zCDP, for a shift of epsilon scales in l1.
 
     The Renyi divergence divided by its order is largest as the order tends to 1, where it is the
-    Kullback-Leibler divergence x - 1 + exp(-x). That is convex in x, so a shift that is split over
-    coordinates costs less than the whole shift in one coordinate.
+    Kullback-Leibler divergence x - 1 + exp(-x). This is convex in x, so a shift that is split over
+    coordinates costs less than the same shift in one coordinate.
 
     *Guarantee.* Never below the truth.
 
@@ -176,8 +177,8 @@ def rho_of_bounded_range(eta: float) -> float:
 
 def _minimum(bound: Callable[[float], float]) -> float:
     """Return the smallest value of a bound over the searched orders."""
-    found = minimize_scalar(bound, bounds=LOG_ORDERS, method="bounded", options={"xatol": 1e-9})
-    return float(found.fun)
+    result = minimize_scalar(bound, bounds=LOG_ORDERS, method="bounded", options={"xatol": 1e-9})
+    return float(result.fun)
 
 
 class ZcdpAccountant(AdditiveAccountant):

@@ -1,18 +1,18 @@
 """Noise for the means of secret random groups: the better of two proved bounds.
 
 A uniformly random, secret partition divides the records into labelled groups of equal size, and one
-Gaussian mean is released per group, each of which may depend on earlier ones. Two bounds hold:
+Gaussian mean is released per group; a mean may depend on earlier means. Two bounds hold:
 
-* parallel: a record is in one group, so all means together cost as much as one (secrecy is not
+* parallel: a record is in one group, so all means together cost as much as one mean (secrecy is not
   needed);
-* groups: given the other records, the differing record's place among the groups is a shuffle of
+* groups: given the other records, the group of the record that differs is decided by a shuffle of
   ``n_groups`` units, each as private as one mean.
 
-Proof of the second one: choose the record's n_groups - 1 rivals, then groups of the rest, then send
-rivals and record to the groups by a uniform bijection. Each partition arises equally often, so the
-draw is uniform, and given the first two choices it is a shuffle. For a fixed, published or
-data-ordered partition, or groups of different sizes, only the first bound holds. Records that the
-partition leaves over are not used.
+*Proof of the second bound.* Choose n_groups - 1 rivals of the record, then divide all other records
+into groups, then send rivals and record to the groups by a uniform bijection. Each partition arises
+equally often, so the draw is uniform; given the first two choices it is a shuffle. If the partition
+is fixed, published or ordered by the data, or if groups differ in size, only the first bound holds.
+Records in no group are not used.
 
 Reference
 ---------
@@ -27,7 +27,7 @@ from tailguard.privacy.events import Event, Gaussian, Repeated, Shuffled
 from tailguard.privacy.guarantees import ApproxDP
 from tailguard.privacy.roots import step_until
 
-# Relative accuracy of a mu that is found with an accountant, which takes a second.
+# Relative accuracy of a mu that an accountant computes, which takes a second.
 ACCURACY = 1e-4
 
 
@@ -50,26 +50,26 @@ def grouped_shuffle(guarantee: ApproxDP, *, n_groups: int, times: int = 1) -> tu
     """
     check_integer("n_groups", n_groups, minimum=1)
 
-    def kept(mu: float) -> bool:
+    def keeps_guarantee(mu: float) -> bool:
         """Whether shuffled means keep the guarantee."""
         return satisfies(_repeated(Shuffled(mu, n_groups), times), guarantee)
 
-    alone = calibrate(lambda mu: _repeated(Gaussian(mu), times), guarantee)
+    unshuffled = calibrate(lambda mu: _repeated(Gaussian(mu), times), guarantee)
     # If the shuffle does not allow a slightly larger mu, the equation need not be solved.
-    if not kept(alone * (1.0 + ACCURACY)):
-        return alone, False
+    if not keeps_guarantee(unshuffled * (1.0 + ACCURACY)):
+        return unshuffled, False
     if times == 1:
-        # The accountant's cells round up: step down from the closed form until it agrees.
+        # The accountant rounds up: step down from the closed form until the accountant agrees.
         guess = shuffled_mu(guarantee.epsilon, n_units=n_groups, delta=guarantee.delta)
-        found = step_until(kept, guess, 1.0 - ACCURACY / 10.0)
+        shuffled = step_until(keeps_guarantee, guess, 1.0 - ACCURACY / 10.0)
     else:
-        found = calibrate(
+        shuffled = calibrate(
             lambda mu: Repeated(Shuffled(mu, n_groups), times),
             guarantee,
-            guess=alone,
+            guess=unshuffled,
             accuracy=ACCURACY,
         )
-    return (found, True) if found > alone else (alone, False)
+    return (shuffled, True) if shuffled > unshuffled else (unshuffled, False)
 
 
 def _repeated(event: Event, times: int) -> Event:

@@ -1,4 +1,4 @@
-"""The public facts of a partition of the records: its name, and how many records a block has.
+"""The public facts of a partition of the records: its name, and the sizes of its blocks.
 
 The assignment of records to blocks never leaves the gate.
 """
@@ -10,7 +10,7 @@ from typing import overload
 
 from tailguard.checks import InputError, check_integer
 
-# How the order of a map was drawn, on which the joint cost of its answers depends.
+# How a map divides the records: the joint cost of its answers depends on it.
 DISJOINT, SHUFFLED = "disjoint", "shuffled"
 
 
@@ -23,7 +23,7 @@ class Blocks(Sequence["Block"]):
     name
         The partition's own name: the ``block_map`` of events and releases.
     sizes
-        How many records each block has.
+        The number of records of each block.
     amplified
         Whether shuffling amplifies the privacy of the answers: a secret partition into blocks of
         equal size, with one query to each block.
@@ -51,7 +51,7 @@ class Blocks(Sequence["Block"]):
         return Block(self, range(len(self))[index])
 
     def facts(self) -> dict[str, float | int | str]:
-        """Public facts that readers of the books need besides the names of map and block."""
+        """Return the public facts that books need besides the names of map and block."""
         facts: dict[str, float | int | str] = {
             "map_blocks": len(self),
             "map_order": SHUFFLED if self.amplified else DISJOINT,
@@ -63,14 +63,14 @@ class Blocks(Sequence["Block"]):
 
 @dataclass(frozen=True)
 class Block:
-    """One block of a partition, to be handed to the gate.
+    """One block of a partition, which is passed to the gate.
 
     Attributes
     ----------
     blocks
         The partition.
     index
-        Which of its blocks, from 0.
+        The number of the block, counted from 0.
     """
 
     blocks: Blocks
@@ -83,7 +83,7 @@ class Block:
 
     @property
     def n_rows(self) -> int:
-        """How many records the block has."""
+        """The number of records of the block."""
         return self.blocks.sizes[self.index]
 
 
@@ -98,12 +98,14 @@ def block_sizes(
         raise InputError("partition needs n_blocks or sizes, one of the two.")
     if sizes is None:
         count = check_integer("n_blocks", n_blocks, minimum=1, maximum=n_rows)
-        whole = n_rows // count
-        ends = [whole * j if equal else j * n_rows // count for j in range(count + 1)]
+        size_floor = n_rows // count
+        ends = [
+            size_floor * index if equal else index * n_rows // count for index in range(count + 1)
+        ]
         return tuple(end - start for start, end in pairwise(ends))
-    found = tuple(check_integer("sizes", size, minimum=1) for size in sizes)
-    if not found or sum(found) > n_rows:
-        raise InputError(f"sizes must add up to 1 to {n_rows} records; got {sum(found)}.")
-    if equal and len(set(found)) > 1:
+    given_sizes = tuple(check_integer("sizes", size, minimum=1) for size in sizes)
+    if not given_sizes or sum(given_sizes) > n_rows:
+        raise InputError(f"sizes must add up to 1 to {n_rows} records; got {sum(given_sizes)}.")
+    if equal and len(set(given_sizes)) > 1:
         raise InputError("sizes must be equal where equal_sizes or amplified is True.")
-    return found
+    return given_sizes

@@ -1,24 +1,24 @@
-"""The joint cost of releases, with the shuffle of a secret partition counted where it may be.
+"""The joint cost of releases, lowered by the shuffle of a secret partition where that is proved.
 
-Alone, a release on a block costs what its own noise implies, and the largest cost of the blocks
-of one map counts: that holds for every partition that does not depend on values. Where the
-partition was uniformly random, secret, fresh, and of blocks of equal size, the releases of one pass
-over the blocks are also a shuffle: given all other records, the record that differs and its rivals
-were sent to the blocks by a uniform bijection. So together they cost one ``Shuffled`` event of as
-many units as there are blocks, which is never more.
+By itself, a release on a block costs what its own noise implies, and over the blocks of one map the
+largest cost counts. This holds for every partition that does not depend on values. If the partition
+was also uniformly random, secret, fresh, and of blocks of equal size, the releases of one pass over
+the blocks are a shuffle: given all other records, a uniform bijection sent the record that differs
+and its rivals to the blocks. So together they cost one ``Shuffled`` event with one unit per block,
+which is never more.
 
-A pass asks every block at most once. It may choose the next block and question in the light of
-earlier answers: the content of a block not yet asked is still uniform among the remaining records.
-Between its answers there may be other releases: interleaving costs no more than one after the
-other. A list in which a block was asked twice is priced without the shuffle.
+A pass reads every block at most once. The next block and question may depend on earlier answers:
+the content of an unread block is still uniform among the remaining records. There may be other
+releases between the answers of a pass: interleaved releases cost no more than successive ones. If a
+list reads a block twice, it is priced without the shuffle.
 
-Two gates may use one name for two different partitions, and books that outlive a gate take the
-maximum over the blocks of a map. So a gate writes its own mark, a *namespace*, before the names of
-its maps.
+Two gates may use one name for two different partitions, while books that outlive a gate take the
+maximum over the blocks of a map. So a gate writes its own prefix, a *namespace*, before the names
+of its maps.
 
 Reference
 ---------
-Feldman, McMillan and Talwar 2021 (shuffles of randomisers chosen in the light of earlier answers);
+Feldman, McMillan and Talwar 2021 (shuffles of randomisers that depend on earlier answers);
 McSherry 2009, Theorem 4 (disjoint blocks); Vadhan and Zhang 2023 (interleaved mechanisms).
 """
 
@@ -33,37 +33,38 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 def pass_event(releases: Sequence[Release]) -> Event:
     """Return the cost of the releases on the blocks of one secret partition, in any order.
 
-    It is one shuffle if every block was asked at most once, otherwise the cost of each alone.
+    If every block was read at most once, it is the cost of one shuffle, otherwise that of each
+    release by itself.
     """
     scope = releases[0].read_scope
-    if scope is None or not _ask_once(releases):
+    if scope is None or not _is_one_pass(releases):
         return Composed(tuple(release.event() for release in releases))
     return scope.within(Shuffled(max(release.ratio for release in releases), scope.n_blocks))
 
 
-def _ask_once(releases: Sequence[Release]) -> bool:
+def _is_one_pass(releases: Sequence[Release]) -> bool:
     """Whether this is one pass of Gaussian releases over one map."""
     scopes = [release.read_scope for release in releases]
     maps = {(p.block_map, p.n_blocks, p.shuffled, p.outer) for p in scopes if p is not None}
-    asked = [block for scope in scopes if scope is not None for block in scope.blocks]
+    blocks_read = [block for scope in scopes if scope is not None for block in scope.blocks]
     ((_, n_blocks, shuffled, _), *others) = maps
     return (
         not others
         and shuffled
-        and len(set(asked)) == len(asked)
-        and set(asked) <= set(range(n_blocks))
+        and len(set(blocks_read)) == len(blocks_read)
+        and set(blocks_read) <= set(range(n_blocks))
         and all(r.times == 1 and r.mechanism == "gaussian" for r in releases)
     )
 
 
 @dataclass(frozen=True)
 class ComposedReleases:
-    """All releases: those priced alone, and the passes over secret partitions.
+    """All releases: those that are priced by themselves, and passes over secret partitions.
 
     Attributes
     ----------
     alone
-        The releases that are priced alone.
+        The releases that are priced by themselves.
     passes
         The releases on each secret partition.
     hidden
@@ -75,16 +76,16 @@ class ComposedReleases:
     hidden: Mapping[str, FlatEvents] = field(default_factory=dict)
 
     def plus(self, release: Release) -> "ComposedReleases":
-        """Return the spending with one more release."""
+        """Return all releases with one more."""
         scope = release.read_scope
         if scope is None or not scope.shuffled:
             alone = FlatEvents.total((self.alone, flatten(release.event())))
             return replace(self, alone=alone)
-        asked = (*self.passes.get(scope.block_map, ()), release)
+        releases_of_pass = (*self.passes.get(scope.block_map, ()), release)
         return ComposedReleases(
             self.alone,
-            {**self.passes, scope.block_map: asked},
-            {**self.hidden, scope.block_map: flatten(pass_event(asked))},
+            {**self.passes, scope.block_map: releases_of_pass},
+            {**self.hidden, scope.block_map: flatten(pass_event(releases_of_pass))},
         )
 
     @property
@@ -112,7 +113,7 @@ def covers(planned: Event, releases: Iterable[Release]) -> bool:
 
 
 def namespaced_event(event: Event, namespace: str) -> Event:
-    """Return the event with the names of its block maps after ``namespace``."""
+    """Return the event with ``namespace`` before the names of its block maps."""
     match event:
         case Repeated():
             return Repeated(namespaced_event(event.event, namespace), event.times)
@@ -125,7 +126,7 @@ def namespaced_event(event: Event, namespace: str) -> Event:
 
 
 def namespaced_release(release: Release, namespace: str) -> Release:
-    """Return the release with the names of its block maps after ``namespace``."""
+    """Return the release with ``namespace`` before the names of its block maps."""
     if release.block_map is None:
         return release
     parameters = dict(release.parameters)

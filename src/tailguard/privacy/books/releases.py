@@ -1,6 +1,6 @@
 """One line in the books: a release, and the numbers that determine its privacy cost.
 
-A release reads all records, one block of a block map, or every block of it once.
+A release reads all records, one block of a block map, or every block of the map once.
 """
 
 import math
@@ -29,7 +29,7 @@ from tailguard.privacy.smooth_gaussian import smooth_gaussian_event
 
 @dataclass(frozen=True)
 class ReadScope:
-    """Blocks of one map.
+    """The blocks of one map that a release reads.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class ReadScope:
     blocks
         The blocks that were read, each separately.
     n_blocks
-        How many blocks the map has; 0 if not recorded.
+        The number of blocks of the map; 0 if it was not recorded.
     shuffled
-        Whether the map is a secret partition, made for one pass.
+        Whether the map is a secret partition that was drawn for one pass.
     outer
-        Map and block that the map divides, or None for all records.
+        The map and block that this map divides, or None if it divides all records.
     """
 
     block_map: str
@@ -52,7 +52,7 @@ class ReadScope:
     outer: tuple[str, int] | None = None
 
     def around(self, event: Event) -> Event:
-        """Return the event, once for each of the blocks."""
+        """Return an event of one block as an event of each of the blocks."""
         events = tuple(Parallel(self.block_map, block, event) for block in self.blocks)
         return self.within(events[0] if len(events) == 1 else Composed(events))
 
@@ -73,7 +73,7 @@ COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
 }
 """Mechanism -> the norm of its sensitivity, and the function that returns its cost."""
 
-# The scale of their noise depends on the records, so sensitivity and noise are not public.
+# Mechanisms whose noise scale depends on the records: sensitivity and noise are not public.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
 SELECTED = (
@@ -89,34 +89,34 @@ class Release:
     Attributes
     ----------
     name
-        What was released, in the reader's words.
+        What was released, in plain words.
     kind
-        The query that made it.
+        The class of the query.
     mechanism
         ``"gaussian"``, ``"laplace"``, ``"sampled-gaussian"`` on a fresh secret sample of the
         records, ``"selected-gaussian"`` for the best of a secret number of tries, a form of
         peeling, or noise on a smooth scale: ``"arsinh-normal"`` or ``"smooth-gaussian"``.
     norm
-        The norm of the sensitivity: ``"l2"`` for Gaussian, ``"l1"`` for Laplace noise, ``"linf"``
-        entry by entry, for peeling and arsinh-normal noise.
+        The norm of the sensitivity: ``"l2"`` for Gaussian noise, ``"l1"`` for Laplace noise, and
+        ``"linf"``, entry by entry, for peeling and arsinh-normal noise.
     sensitivity
-        The charged sensitivity, rounding and summation error included; None if the noise follows a
-        smooth scale, which is never released.
+        The charged sensitivity, with rounding and summation error; None for noise on a smooth
+        scale, which is never released.
     noise_std
-        Standard deviation of the noise on each coordinate, in the same units; None likewise. The
-        parameters then determine the cost.
+        Standard deviation of the noise on each coordinate, in the same units; None for noise on a
+        smooth scale, for which the parameters determine the cost.
     times
-        How many such releases were made in a row.
+        The number of equal releases, made one after the other.
     block_map, block
-        The block of records that was read, or None for all of them. A map without a block means
+        The block of records that was read, or None for all records. A map without a block means
         that every block was read, each with its own noise.
     parameters
-        Plain numbers and words from which the sensitivity can be recomputed; for a block also
-        ``map_blocks``, how many blocks the map has, and ``map_order``: ``"shuffled"`` if it is a
+        Plain numbers and words from which the sensitivity can be recomputed. For a block they have
+        ``map_blocks``, the number of blocks of the map, and ``map_order``: ``"shuffled"`` for a
         secret partition, whose pass :mod:`tailguard.privacy.books.composed_releases` prices as a
         whole. For a sample, ``sample_rows`` of ``of_rows`` records were drawn without replacement.
-        For a selection, the ``law`` of the number of tries and its mean, ``mean_tries``; then
-        sensitivity over noise is that of one whole try.
+        For a selection they have the ``law`` of the number of tries and its mean, ``mean_tries``;
+        sensitivity over noise is then that of one whole try.
     stage
         The name of the stage of the plan, or an empty text.
 
@@ -160,7 +160,7 @@ class Release:
     def read_scope(self) -> ReadScope | None:
         """The blocks that were read, or None for all records.
 
-        A release that names a map but no block read every block once, with noise for each.
+        If a release names a map but no block, every block was read once, with separate noise.
         """
         if self.block_map is None:
             if self.block is not None:
@@ -178,7 +178,7 @@ class Release:
 
     @property
     def ratio(self) -> float:
-        """The sensitivity over the standard deviation of the noise, if both are public."""
+        """The sensitivity divided by the standard deviation of the noise, if both are public."""
         assert self.sensitivity is not None
         assert self.noise_std is not None
         return self.sensitivity / self.noise_std
@@ -194,14 +194,15 @@ class Release:
         return event if self.times == 1 else Repeated(event, self.times)
 
     def remark(self) -> str | None:
-        """Return a sentence that readers need besides the numbers, if there is one."""
+        """Return a sentence that readers need besides the numbers, or None."""
         if self.mechanism == "selected-gaussian":
             return SELECTED.format(name=self.name)
         if self.mechanism not in SMOOTH:
             return None
         numbers = {name: self.parameters.get(name) for name in ("smoothness", "shift")}
         calibration = str(self.parameters.get("calibration"))
-        scale = "scale" if calibration == "printed" else "smooth scale"  # the printed ones are not
+        # The scales of noise as printed are not smooth.
+        scale = "scale" if calibration == "printed" else "smooth scale"
         return (
             f"{self.name}{self._blocks()}: the noise follows a {scale} of the records, which is "
             f"never shown (smoothness {numbers['smoothness']:.6g}, shift {numbers['shift']:.6g}); "
@@ -224,12 +225,12 @@ _but_times = attrgetter(*[each.name for each in fields(Release) if each.name != 
 
 
 def _laplace_ratio(release: Release) -> float:
-    """Return the sensitivity over the scale b of Laplace noise, whose deviation is b sqrt(2)."""
+    """Return sensitivity over scale: the scale b of Laplace noise is its deviation / sqrt(2)."""
     return release.ratio * math.sqrt(2.0)
 
 
 def _sample_rate(release: Release) -> float:
-    """Return the share of the records that the sample has."""
+    """Return the share of the records that was sampled."""
     of_rows = check_integer("of_rows", release.parameters.get("of_rows"), minimum=1)
     sample_rows = release.parameters.get("sample_rows")
     return check_integer("sample_rows", sample_rows, minimum=1, maximum=of_rows) / of_rows
@@ -242,7 +243,7 @@ def _number_of_tries(release: Release) -> tuple[float, str]:
 
 
 def _peeling_cost(release: Release, ratio: float) -> Event:
-    """Return the cost of a peeling, from the numbers of released entries in its parameters."""
+    """Return the cost of a peeling from the numbers of released entries in the parameters."""
     counts = [release.parameters.get(name) for name in ("n_selected", "n_free")]
     n_selected, n_free = (check_integer("n_selected, n_free", n, minimum=0) for n in counts)
     return peeling_event(release.mechanism, ratio, n_selected, n_free)
