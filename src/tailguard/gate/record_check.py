@@ -15,8 +15,8 @@ at most 1e-6.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (a run may choose
-what it asks for, and stop, on what was released).
+Dwork and Roth 2014, Proposition 2.1 (post-processing); Smith and Thakurta 2022 (the questions
+of a run, and its end, may depend on released numbers).
 """
 
 import math
@@ -46,7 +46,7 @@ from tailguard.queries.usable_records import KINDS, CellKinds, UsableRecords
 # column without any usable cell is missed with a chance of 1.6e-4, and another column is named with
 # the same chance (computed).
 NAMED = 3.6
-# A column is named if it has at least this share of the worst column's unusable cells.
+# A named column also has at least this share of the worst column's unusable cells.
 MOSTLY = 0.5
 # Messages name at most this many columns.
 MOST_NAMED = 3
@@ -176,8 +176,8 @@ COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
 OVERSHOOT, MOST_PLANS = 1.1, 4
 # Normal noise falls this many standard deviations below zero with probability 9.7e-7 (computed).
 SURELY = 4.76
-# The number of records times mu above which a run on void records only stops with probability
-# 99.9 %: half of the records are then 4.76 + 3.09 standard deviations of the noise (computed).
+# From this number of records times mu on, a run stops with probability 99.9 % if all records are
+# void: half of the records are then 4.76 + 3.09 standard deviations of the noise (computed).
 FEWEST = 222.0
 
 
@@ -220,12 +220,12 @@ class RecordCheck:
 
     @property
     def mu(self) -> float:
-        """The mu of these stages."""
+        """The total mu of the stages of the check."""
         return math.hypot(*(stage.total_mu for stage in self.stages))
 
     @property
     def event(self) -> Event:
-        """These stages as a privacy event."""
+        """The stages of the check as a privacy event."""
         return Composed(tuple(stage.event for stage in self.stages))
 
     def whole(self, plan: AnyPlan) -> AnyPlan:

@@ -2,7 +2,7 @@
 
 Each run may depend on all earlier answers. So a bound for events that were fixed in advance is not
 enough. The cap uses privacy *filters*: totals that remain valid if later charges depend on earlier
-answers, in any way.
+answers.
 
 * A cap in pure epsilon, rho or mu adds charges up in that currency.
 * Under (epsilon, delta) there are two filters. One adds charges up in pure epsilon, up to
@@ -29,8 +29,8 @@ histories into those that end within the first filter and all others. A set of h
 union of its two parts, and each part has the probability that it has in a run of one filter alone.
 So with both filters the probability is at most exp(epsilon) times that of a neighbour plus delta.
 The first charge depends on no release. If it meets no filter, nothing else is ever released, it
-keeps the cap by itself, and nothing of it is ever given back. Runs may be open at the same time:
-their releases, each priced by itself, are one adaptive sequence.
+keeps the cap alone, and nothing of it is ever given back. Runs may be open at the same time:
+their releases, each priced separately, are one adaptive sequence.
 
 Reference
 ---------
@@ -173,7 +173,7 @@ class Cap:
         return next((each for each in fits if each is not None), None)
 
     def charge(self, event: Event) -> Charge:
-        """Return the event as a charge, with a cover if the event has no price by itself."""
+        """Return the event as a charge, with a cover if the currency has no price for it."""
         by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
         charge = Charge(event)
         _, others = flatten(event).split()

@@ -280,7 +280,7 @@ def select_by_laplace(
 
 
 def _checked(calibration: Calibration, name: str) -> PeelingCalibration:
-    """Return the calibration; refuse that of another mechanism."""
+    """Return the calibration; refuse one for another mechanism."""
     check_choice("calibration.mechanism", calibration.mechanism, (name,))
     if not isinstance(calibration, PeelingCalibration):
         raise InputError(f"calibration must be a PeelingCalibration; got {shown(calibration)}.")

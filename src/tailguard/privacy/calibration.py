@@ -161,7 +161,7 @@ class Calibration:
         return int(math.log2(self.lattice_scale))
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Return further public numbers for the books, beside those of the query: none here."""
+        """Return public numbers for the books, in addition to those of the query: none here."""
         return {}
 
     @property

@@ -81,7 +81,7 @@ def tries_of(event: Selected) -> NumberOfTries:
 
 @lru_cache(maxsize=4096)
 def density_log_ratio(event: Selected) -> float:
-    """Return c: how much further log-densities of the best try may differ than those of one try.
+    """Return c: by how much log-densities of the best try may differ beyond those of one try.
 
     *Guarantee.* Never below the truth.
 

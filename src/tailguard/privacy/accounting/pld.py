@@ -4,8 +4,7 @@ Every leaf becomes a discrete loss distribution that dominates it; composition i
 use the package only in ways that comparisons with closed forms support:
 
 * its neighbour relations are not used at all (``REPLACE_ONE`` doubles the sensitivity again);
-* Gaussian leaves are merged before they are discretised, and so are leaves of which only rho is
-  known;
+* Gaussian leaves are merged before they are discretised; leaves with only a rho are merged too;
 * composed deltas below 1e-10 are not trusted. Every delta is raised by 1e-15, plus 1e-16 for each
   step, which is more than the rounding error of the convolutions.
 
@@ -189,7 +188,7 @@ def _composed(flat_events: FlatEvents, step: float) -> "PrivacyLossDistribution"
 
 
 def _merged(leaves: Mapping[Event, int]) -> dict[Event, int]:
-    """Merge Gaussian leaves into one leaf, and leaves of which only rho is known into another."""
+    """Merge Gaussian leaves into one leaf, and leaves with only a rho into another leaf."""
     mu = math.sqrt(
         sum(n * leaf.mu**2 for leaf, n in leaves.items() if isinstance(leaf, events.Gaussian))
     )

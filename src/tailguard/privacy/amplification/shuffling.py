@@ -3,9 +3,9 @@
 Each of ``n_units`` units is released by an epsilon-DP randomiser after a secret uniform shuffle.
 One record differs between neighbours. With probability exp(-epsilon) another unit answers like a
 clone of it, and then like either of its two values with equal chances. So the adversary learns at
-most a pair of counts: there are C ~ Binomial(n_units - 1, exp(-epsilon)) clones, of which
-A ~ Binomial(C, 1/2) are on the first side; the record itself is on its own side with probability
-w = e^epsilon / (e^epsilon + 1).
+most a pair of counts. There are C ~ Binomial(n_units - 1, exp(-epsilon)) clones, and
+A ~ Binomial(C, 1/2) of them are on the first side. The record itself is on its own side with
+probability w = e^epsilon / (e^epsilon + 1).
 
 Given C = c, the hockey-stick divergence of that pair at exp(e) is attained on {counts >= a}, and
 equals
@@ -196,7 +196,7 @@ def shuffled_profile(mu: float, n_units: int) -> Profile:
     if unshuffled.end > LARGEST_END:
         return unshuffled
     pairs = [_best_pair(mu, n_units, 10.0**-decade, rounds=2) for decade in DECADES]
-    ends_of_pieces = [0.0, *(found for found, _, _ in pairs), unshuffled.end]
+    ends_of_pieces = [0.0, *(epsilon for epsilon, _, _ in pairs), unshuffled.end]
     pieces = [np.linspace(*ends, NODES) for ends in pairwise(ends_of_pieces)]
     e = np.unique(np.concatenate(pieces))
     best = unshuffled.delta(e)

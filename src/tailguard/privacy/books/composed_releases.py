@@ -1,11 +1,11 @@
 """The joint cost of releases, lowered by the shuffle of a secret partition where that is proved.
 
-By itself, a release on a block costs what its own noise implies, and over the blocks of one map the
-largest cost counts. This holds for every partition that does not depend on values. If the partition
-was also uniformly random, secret, fresh, and of blocks of equal size, the releases of one pass over
-the blocks are a shuffle: given all other records, a uniform bijection sent the record that differs
-and its rivals to the blocks. So together they cost one ``Shuffled`` event with one unit per block,
-which is never more.
+Taken separately, a release on a block costs what its own noise implies, and over the blocks of one
+map the largest cost counts. This holds for every partition that does not depend on values. If the
+partition was also uniformly random, secret, fresh, and of blocks of equal size, the releases of one
+pass over the blocks are a shuffle: given all other records, a uniform bijection sent the record
+that differs and its rivals to the blocks. So together they cost one ``Shuffled`` event with one
+unit per block, which is never more.
 
 A pass reads every block at most once. The next block and question may depend on earlier answers:
 the content of an unread block is still uniform among the remaining records. There may be other
@@ -33,8 +33,8 @@ from tailguard.privacy.flat_events import FlatEvents, flatten
 def pass_event(releases: Sequence[Release]) -> Event:
     """Return the cost of the releases on the blocks of one secret partition, in any order.
 
-    If every block was read at most once, it is the cost of one shuffle, otherwise that of each
-    release by itself.
+    If every block was read at most once, this is the cost of one shuffle; otherwise each release is
+    priced separately.
     """
     scope = releases[0].read_scope
     if scope is None or not _is_one_pass(releases):
@@ -59,12 +59,12 @@ def _is_one_pass(releases: Sequence[Release]) -> bool:
 
 @dataclass(frozen=True)
 class ComposedReleases:
-    """All releases: those that are priced by themselves, and passes over secret partitions.
+    """All releases: those that are priced separately, and passes over secret partitions.
 
     Attributes
     ----------
     alone
-        The releases that are priced by themselves.
+        The releases that are priced separately.
     passes
         The releases on each secret partition.
     hidden
