@@ -68,7 +68,7 @@ def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
         (("--quantiles", "2"), "--quantiles must be"),
         (("--by", "cost"), "by must name columns of declared levels"),
         (("--by", "cost,cost"), "--by must be different names"),
-        (("--spend", "tails=2"), "spend must name statistics that are asked for"),
+        (("--spend", "tails=2"), "spend must name requested statistics"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_exit_code_2(call, csv_file, options, words):

@@ -1,9 +1,9 @@
-"""What every private mean shares: the facts it plans from, its budget, the error it predicts.
+"""The common parts of all private means: public facts, budget, predicted error, base class.
 
 Reference
 ---------
 Dong, Roth and Su 2022, Corollary 3.3; Dwork and Roth 2014, Theorem 3.16 (composition), and
-Proposition 2.1 (post-processing): what a method does with the gate's answers costs nothing more.
+Proposition 2.1 (post-processing): computing with the gate's answers costs nothing more.
 """
 
 import math
@@ -29,7 +29,7 @@ ANY_TAIL = "means exist"
 
 @dataclass(frozen=True)
 class MeanFacts:
-    """The public facts that a method plans from: problem and promise."""
+    """The public facts from which a method plans: the problem and the guarantee."""
 
     problem: Problem
     guarantee: Guarantee
@@ -46,12 +46,12 @@ class MeanFacts:
 
     @property
     def moment(self) -> Moment | None:
-        """What is assumed of the tails."""
+        """The assumed bound on a moment, or None."""
         return self.problem.moment
 
     @property
     def pure(self) -> bool:
-        """Whether pure DP is asked for."""
+        """Whether the guarantee is pure DP."""
         return isinstance(self.guarantee, PureDP)
 
     @property
@@ -62,7 +62,7 @@ class MeanFacts:
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
     ) -> float:
-        """Evaluate a paper's formula at the sizes, a moment and the ``others`` that it names."""
+        """Evaluate a paper's formula at these sizes, a moment and those ``others`` that it takes."""
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
@@ -70,22 +70,22 @@ class MeanFacts:
 
     @property
     def sampling(self) -> float:
-        """The sampling error of a column, for a scale of 1 as in private units.
+        """The predicted sampling error of a column; in private units its scale is 1.
 
-        All methods count it alike, so that their predictions can be compared.
+        All methods predict it alike, so that their predictions can be compared.
         """
         scale = 1.0 if self.moment is None else column_scale(self.moment, self.n_features)
         return scale / math.sqrt(self.n_rows)
 
     def known_moment(self, kind: MomentKind) -> Moment:
-        """Return the stated moment as one of another kind, where it implies one."""
+        """Return a moment of another kind that the assumed moment implies."""
         assert self.moment is not None
         return self.moment.convert(kind, n_features=self.n_features)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Predicted error in l2 norm: privacy noise, bias of the threshold, and sampling."""
+    """Predicted error in l2 norm: privacy noise, clipping bias, and sampling error."""
 
     noise: float
     bias: float
@@ -104,7 +104,9 @@ class MeanPlan(Plan):
     Attributes
     ----------
     expected
-        The predicted error, in ``unit``.
+        The predicted error.
+    unit
+        Norm and unit of that error, in words.
     """
 
     expected: Expected
@@ -112,7 +114,7 @@ class MeanPlan(Plan):
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What ``explain`` says of the settings beside their values: the predicted error."""
+        """Lines of ``explain`` after the settings: the predicted error, and the remarks."""
         error = self.expected
         predicted = (
             f"predicted error {error.total:.3g} ({self.unit}): noise {error.noise:.3g}, "
@@ -123,25 +125,25 @@ class MeanPlan(Plan):
 
 @dataclass(frozen=True)
 class MeanExample:
-    """The cases on which contract tests try a method.
+    """Options and tolerances with which contract tests and the audit run a method.
 
     Attributes
     ----------
     wide
-        Options at which nothing within 50 of zero is clipped.
+        Options with which nothing within 50 of zero is clipped.
     moment
         A bound on a moment, of the kind that the method takes; None if it takes none.
     refuses
-        Kinds of guarantees that its noise cannot give.
+        Kinds of guarantees that the method refuses.
     distance
-        How far its noiseless answer may be from the mean of standard normal columns.
+        Largest allowed distance of its noiseless answer from the mean of standard normal columns.
     noise_factor
         The largest allowed ratio of its noise to the predicted noise.
     shown
-        Options with which it is one release, for its row in the audit; None if the audit's pairs of
-        records are not the worst ones for it.
+        Options with which the method is one release, for its row in the audit. None if the audit's
+        pairs of records are not the worst ones for it.
     far
-        How far out the record lies that this release reveals most.
+        Distance from zero of the record about which this release reveals most.
     """
 
     wide: Mapping[str, float] = field(default_factory=dict)
@@ -155,9 +157,9 @@ class MeanExample:
 
 @dataclass(frozen=True)
 class Level:
-    """A threshold or a clip norm in the user's units, with the bias and sampling error there.
+    """A threshold or a clip norm in the user's units, with its bias and sampling error.
 
-    They are per coordinate where coordinates are bounded, else l2 norms.
+    If the method bounds coordinates, both errors are per coordinate; otherwise they are l2 norms.
     """
 
     value: float
@@ -167,25 +169,25 @@ class Level:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Base of the methods for a mean: each a solver, which plans and runs on gate answers.
+    """Base of the methods for a mean; each is a solver, which plans, and runs on gate answers.
 
-    Most bound records at a level that is public, follows from a moment, or is released. These
-    define ``public_plan`` and ``private_plan``; others define ``plan`` itself.
+    Most methods bound records at a level, which is public, follows from a moment, or is released.
+    They define ``public_plan`` and ``private_plan``; other methods define ``plan`` itself.
     """
 
     name: ClassVar[str] = ""
-    option: ClassVar[str] = "threshold"  # which states a public level
+    option: ClassVar[str] = "threshold"  # the option that states a public level
     tail_assumption: ClassVar[str] = ANY_TAIL  # at a public level
     more_assumptions: ClassVar[tuple[str, ...]] = ()
-    laplace: ClassVar[bool] = False  # whether noise may be Laplace, for pure DP
+    laplace: ClassVar[bool] = False  # whether the noise may be Laplace, for pure DP
     example: ClassVar[MeanExample] = MeanExample()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> MeanPlan:
-        """Work out stages, shares and thresholds from public numbers, or refuse."""
+        """Compute stages, shares and thresholds from public numbers, or refuse."""
         return self.plan_from(MeanFacts(problem, guarantee))
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Carry out the plan on gate answers; each method defines its own."""
+        """Make the planned releases and compute the mean; each method defines its own ``run``."""
         raise TypeError(f"{type(self).__name__} must define run.")
 
     @property
@@ -214,7 +216,7 @@ class MeanMethod:
         return 1
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan to release scales first, then a level in these units."""
+        """Plan to release scales first, then a level in units of these scales."""
         raise TypeError(f"{type(self).__name__} must define private_plan.")
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -222,7 +224,7 @@ class MeanMethod:
         raise TypeError(f"{type(self).__name__} must define public_plan.")
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the level that the moment gives, where each group may spend the whole budget.
+        """Return the level that follows from the moment, if each group spends the whole budget.
 
         A method that does not override this refuses a moment.
         """
@@ -232,11 +234,11 @@ class MeanMethod:
         )
 
     def spent(self, facts: MeanFacts, level: float = math.nan, groups: int = 1) -> Share:
-        """Return what a release at a public level spends: the whole budget."""
+        """Return what a release at a public level spends, by default the whole budget."""
         return facts.budget
 
     def chosen_level(self, facts: MeanFacts, budget: Share, groups: int = 1) -> Level:
-        """Return the stated level, or the one that the moment gives."""
+        """Return the stated level, or the level that follows from the moment."""
         if self.stated is None:
             return self.moment_level(facts, budget, groups)
         return Level(self.stated, bias=0.0, sampling=self.stated / math.sqrt(facts.n_rows))
@@ -248,7 +250,7 @@ class MeanMethod:
         expected: Expected,
         settings: Mapping[str, float | int | str] | None = None,
     ) -> MeanPlan:
-        """Put a plan together; scales are private where more than the mean is released."""
+        """Assemble a plan; it has private scales if it releases more than the mean."""
         private = len(stages) > 1
         tails = self.tail_assumption if facts.moment is None else facts.moment.describe()
         tails = ANY_TAIL if private else tails
@@ -259,12 +261,12 @@ class MeanMethod:
 
 
 def column_scale(moment: Moment, n_features: int) -> float:
-    """Return the scale of a column that a moment suggests; a norm is shared by the columns."""
+    """Return the scale of a column that a moment suggests; columns share the scale of a norm."""
     return moment.scale / (math.sqrt(n_features) if moment.kind == "norm" else 1.0)
 
 
 def most_coordinates(problem: Problem) -> int:
-    """Return more numbers than any method releases: histograms, and shells."""
+    """Return an upper bound on the numbers that any method releases: histograms and shells."""
     return 1100 * problem.n_features + 100
 
 
@@ -289,7 +291,7 @@ def mean_solution(
 
 
 def usable_share(guarantee: Guarantee, *, coordinates: int) -> Share:
-    """Return the budget that a guarantee leaves for at most that many released numbers."""
+    """Return the budget that a guarantee leaves for at most ``coordinates`` released numbers."""
     if isinstance(guarantee, PureDP):
         return Laplace(guarantee.epsilon * (1.0 - BUDGET_MARGIN))
     return Gaussian(usable_mu(guarantee, coordinates))
@@ -303,25 +305,25 @@ def amount_of(share: Share) -> float:
 def noise_std_of(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
     """Return the noise of a query at a share of the budget; no record is read."""
     noise_std = calibration_for(query, n_rows, n_features, asked).noise_std
-    assert noise_std is not None  # it is where noise follows the records
+    assert noise_std is not None  # it is None only if the noise depends on the records
     return noise_std
 
 
 def tail_noise(query: Query, n_rows: int, n_features: int, asked: Event) -> float:
-    """Return the deviation of Gaussian noise that is large as rarely as this noise."""
+    """Return the standard deviation of Gaussian noise with as heavy a tail as the query's noise."""
     # Laplace noise exceeds 8 deviations as rarely as Gaussian noise exceeds 4.5.
     factor = 1.8 if isinstance(asked, Laplace) else 1.0
     return noise_std_of(query, n_rows, n_features, asked) * factor
 
 
 def check_level(name: str, value: object) -> float:
-    """Return a clip norm, threshold or bound, refused where the noise would overflow."""
+    """Return a clip norm, threshold or bound; refuse one at which the noise would overflow."""
     check_positive(name, value)
     return check_between(name, value, 1e-200, 1e200)
 
 
 def directional_level(facts: MeanFacts, formula: Callable[..., float], **others: float) -> Level:
-    """Return the clip norm for a moment in every direction, and the bias of clipping there."""
+    """Return the clip norm for a directional moment, and the bias of clipping there."""
     moment = facts.known_moment("directional")
     clip_norm = facts.into(formula, moment, **others)
     bias = facts.into(clipping_bias, moment, clip_norm=clip_norm)

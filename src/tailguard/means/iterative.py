@@ -10,15 +10,15 @@ With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipp
 the shuffle counts. So the method pays off only if the tails of the sampling error are worse than
 the noise; few groups are the default.
 
-The query, which descents use, releases the means of all groups as one vector. Its proof needs only
-that groups are disjoint; their sizes differ by at most one record.
+Descents use the query, which releases the means of all groups as one vector. Its proof needs only
+disjoint groups, whose sizes differ by at most one record.
 
 Reference
 ---------
 Zhao et al. 2024, Algorithm 3 and Theorems 6 and 7. Theorem 6 is false as printed: for fixed groups
-nothing hides a group that lies apart, and the budget is that of one group's noise alone. What
-holds for secret groups is in :mod:`tailguard.privacy.amplification.grouped`. The group means as
-printed need all groups to be of equal size.
+nothing hides a group whose mean is far from all others, so the cost is that of one group's noise
+alone. :mod:`tailguard.privacy.amplification.grouped` proves what holds for secret groups. The group
+means as printed need groups of equal size.
 """
 
 import math
@@ -74,15 +74,15 @@ from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 ALL = "all"
-"""Instead of a centre: the means of all groups, one after the other."""
-GROUPS = "groups"  # the partition's name
+"""The ``centre`` that returns the means of all groups, one after the other."""
+GROUPS = "groups"  # the name of the partition of the records
 PROOFS = ("least", "parallel", "amplified")
 STAYED = (
-    "the updates stayed at the origin, where they start: no direction has enough of the noised "
-    "group means ahead; start='median' starts among these."
+    "the updates stayed at the origin, where they start: in no direction do enough of the noised "
+    "group means lie ahead; start='median' starts among the group means."
 )
-# A shuffle is used if it adds at least this part of mu, and is calibrated to this part: each step
-# of an accountant's search takes a fraction of a second.
+# A shuffle is used if it raises mu by at least this fraction. Its mu is calibrated to this relative
+# accuracy only, because each step of the accountant's search takes a fraction of a second.
 ACCURACY = 1e-3
 
 
@@ -95,19 +95,19 @@ class IterativeMean(GaussianQuery):
     clip_norm
         The largest norm of one record's gradient.
     n_groups
-        How many groups, drawn at random. The noise on the centre grows as its root.
+        The number of random groups. The noise on the centre grows as its root.
     centre, level, start
-        As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. A walk from the
-        median hardly moves, since at the usual level every direction has enough of the group means
-        behind it; a walk from further away ends at the edge of their bulk.
+        As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. At the usual
+        level, updates that start at the median hardly move, since in every direction too many group
+        means lie behind it. Updates that start further away end at the edge of their bulk.
 
     Guarantee
     ---------
     Replacing any record by any other moves the sums of all groups, as one vector, by at most
     ``2 * clip_norm`` in l2 norm, plus the charged rounding, under replace-one neighbours. This
-    holds for any fixed groups, runs of the order that records come in: that the order is random and
-    secret is for accuracy, and no amplification is claimed. A record with a non-finite value
-    contributes zero and stays counted.
+    holds for any fixed groups of consecutive records. A random, secret order serves accuracy only;
+    no amplification is claimed. A record with a non-finite value contributes zero and stays
+    counted.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class IterativeMean(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut hardly anything within ``reach`` of zero."""
+        """Return parameters that clip hardly any row within ``reach`` of zero."""
         return {"clip_norm": reach}
 
     @classmethod
@@ -150,15 +150,15 @@ class IterativeMean(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random if there are several groups: each is a run in the order of the records."""
+        """Random if there are several groups: each is a run of consecutive records."""
         return "random" if self.n_groups > 1 else "any"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the sums of all groups: that of one group's sum."""
+        """State the sensitivity of the sums of all groups, which is that of one group's sum."""
         check_group_count(self.n_groups, n_rows)
-        largest = -(-n_rows // self.n_groups)
+        largest_group = -(-n_rows // self.n_groups)
         size = self.n_groups * self.units.size
-        return sum_sensitivity(self.clip_norm, size, largest)
+        return sum_sensitivity(self.clip_norm, size, largest_group)
 
     def answer(self, rows: Rows, state: FloatArray, calibration: Calibration) -> IntArray:
         """Sum the clipped gradients of every group at the weights ``state``, on the lattice."""
@@ -187,7 +187,7 @@ class IterativeMean(GaussianQuery):
 
 
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
-    """Return the edges of groups in the order of the records; sizes differ by at most one."""
+    """Return the edges of groups of consecutive records; sizes differ by at most one."""
     return np.arange(n_groups + 1) * n_rows // n_groups
 
 
@@ -205,32 +205,32 @@ class Iterative(MeanMethod):
     Attributes
     ----------
     clip_norm
-        A public clip norm, in the units of the data; no scale is released then.
+        A public clip norm, in the units of the data. If it is given, no scale is released.
     n_groups
-        How many groups; by default 20, or fewer so that each has 20 records.
+        The number of groups; by default 20, or fewer so that each has 20 records.
     centre
-        ``"updates"``: the paper's, from the coordinate-wise median; ``"median"`` and
-        ``"geometric-median"`` are as private. So is a function of your own, which takes the noised
-        group means, one per row, in the units of the data, and returns a vector; its noise is not
-        predicted.
+        ``"updates"`` is the paper's, started at the coordinate-wise median. ``"median"`` and
+        ``"geometric-median"`` are as private. So is a function of your own: it takes the noised
+        group means, one per row, in the units of the data, and returns a vector. The noise of its
+        result is not predicted.
     level
-        An update goes in a direction only if this part of the group means lies ahead.
+        An update moves in a direction only if this fraction of the group means lies ahead.
     start
         Where updates start, the paper's c_1: ``"median"`` of the group means, or ``"origin"``.
     proof
-        ``"parallel"``: groups are disjoint. ``"amplified"``: they are secret as well. ``"least"``:
-        the one that allows less noise.
+        ``"parallel"`` uses that groups are disjoint. ``"amplified"`` uses that they are secret as
+        well. ``"least"`` takes whichever proof allows less noise.
 
     Guarantee
     ---------
-    Gaussian noise on every release, for every input. A centre, a user's own included, is found once
-    the means of all groups are released and paid for, and sees these and nothing else: whatever it
-    does with them is post-processing (Dwork and Roth 2014, Proposition 2.1).
+    Gaussian noise on every release, for every input. Any centre, also a user's own function, gets
+    only the group means, which are released and paid for before. So whatever it does with them is
+    post-processing (Dwork and Roth 2014, Proposition 2.1).
 
     Edge cases
     ----------
-    A function that returns another shape is refused; non-finite values that it returns count as
-    zero. Groups have equal size: the records left over, fewer than ``n_groups``, are not used. Pure
+    A function whose result has another shape is refused; non-finite values in its result count as
+    zero. Groups have equal size; the remaining records, fewer than ``n_groups``, are not used. Pure
     DP is refused.
 
     Reference
@@ -257,7 +257,7 @@ class Iterative(MeanMethod):
 
     name = "iterative"
     option, tail_assumption = "clip_norm", "few rows exceed the clip norm"
-    # Updates follow the group means less closely than their median does.
+    # Updates follow the group means less closely than their median does, so more noise is allowed.
     example = MeanExample(
         {"clip_norm": 50.0},
         Moment(2.0, 4.0, kind="directional"),
@@ -271,9 +271,9 @@ class Iterative(MeanMethod):
             units = Units.raw(gate.n_features, intercept=False)
             return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
         released = PrivateUnits.planned(plan, "norm").release(gate)
-        mu, k = plan.stage("mean").mu, plan.stage("mean").n_blocks
+        mu, n_groups = plan.stage("mean").mu, plan.stage("mean").n_blocks
         radius = released.distribution.radius(
-            _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(k))
+            _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(n_groups))
         )
         slope = released.mean_slope(radius)
         return self._answer(plan, gate, released.units, radius, slope)
@@ -282,8 +282,8 @@ class Iterative(MeanMethod):
         self, plan: Plan, gate: Gate, units: Units, clip_norm: float, slope: float
     ) -> Solution:
         stage = plan.stage("mean")
-        k = stage.n_blocks
-        groups = gate.partition(GROUPS, k, equal_sizes=True, amplified=stage.shuffled)
+        n_groups = stage.n_blocks
+        groups = gate.partition(GROUPS, n_groups, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         n_rows = groups[0].n_rows
         means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
@@ -293,10 +293,10 @@ class Iterative(MeanMethod):
         else:
             centre = centre_of(means, self.centre, self.level, self.start)
             value = units.center + units.scale * centre
-        predicted = units.scale * (CENTRE_LOSS * noise / math.sqrt(k))
+        predicted = units.scale * (CENTRE_LOSS * noise / math.sqrt(n_groups))
         solution = mean_solution(plan, value, predicted, {"clip norm": clip_norm})
-        walks = self.centre == "updates" and self.start == "origin"
-        stayed = walks and not np.any(value - units.center)
+        from_origin = self.centre == "updates" and self.start == "origin"
+        stayed = from_origin and not np.any(value - units.center)
         return replace(solution, notes=(STAYED,)) if stayed else solution
 
     def groups(self, problem: Problem) -> int:
@@ -306,12 +306,12 @@ class Iterative(MeanMethod):
         return check_group_count(self.n_groups, problem.n_rows)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan the releases that set a clip norm, and the mean."""
-        units_plan, left = PrivateUnits.of(facts, "norm", self._budget(facts))
+        """Plan the releases that determine a clip norm, and the mean."""
+        units_plan, rest = PrivateUnits.of(facts, "norm", self._budget(facts))
         released = tuple(stage.event for stage in units_plan.stages)
-        budget, shuffled = self._cheapest(facts, left, released)
-        together = amount_of(budget) / math.sqrt(self.groups(facts.problem))
-        unit_noise = _noise_per_unit(facts.n_rows, facts.n_features, together)
+        budget, shuffled = self._cheapest(facts, rest, released)
+        combined_mu = amount_of(budget) / math.sqrt(self.groups(facts.problem))
+        unit_noise = _noise_per_unit(facts.n_rows, facts.n_features, combined_mu)
         expected = units_plan.expected_of_clip(facts, unit_noise)
         expected = replace(expected, sampling=CENTRE_LOSS * expected.sampling)
         stage = self._stage(facts, budget, shuffled=shuffled)
@@ -320,11 +320,11 @@ class Iterative(MeanMethod):
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Choose groups, noise and clip norm."""
-        k = self.groups(facts.problem)
+        n_groups = self.groups(facts.problem)
         budget, shuffled = self.group_share(facts)
-        level = self.chosen_level(facts, budget, k)
-        weight = facts.n_rows * amount_of(budget)
-        noise = 2.0 * level.value * math.sqrt(k * facts.n_features) / weight
+        level = self.chosen_level(facts, budget, n_groups)
+        records_times_mu = facts.n_rows * amount_of(budget)
+        noise = 2.0 * level.value * math.sqrt(n_groups * facts.n_features) / records_times_mu
         expected = Expected(CENTRE_LOSS * noise, level.bias, CENTRE_LOSS * level.sampling)
         stage = self._stage(facts, budget, shuffled=shuffled)
         settings = {**self._settings(stage), "clip norm": level.value}
@@ -336,7 +336,7 @@ class Iterative(MeanMethod):
         return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
 
     def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
-        """Return the budget of a group at a public clip norm, and whether a shuffle counts."""
+        """Return the budget of a group at a public clip norm, and whether a shuffle is used."""
         return self._cheapest(facts, self._budget(facts), ())
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
@@ -344,32 +344,37 @@ class Iterative(MeanMethod):
         return {"groups": stage.n_blocks, "proof": proof}
 
     def _stage(self, facts: MeanFacts, budget: Share, *, shuffled: bool) -> Stage:
-        k = self.groups(facts.problem)
-        words, cut = f"the clipped means of {k} groups", {"block_map": GROUPS, "n_blocks": k}
-        return Stage.of(budget, "mean", words, 1, facts.n_features, **cut, shuffled=shuffled)
+        n_groups = self.groups(facts.problem)
+        purpose, partition = (
+            f"the clipped means of {n_groups} groups",
+            {"block_map": GROUPS, "n_blocks": n_groups},
+        )
+        return Stage.of(
+            budget, "mean", purpose, 1, facts.n_features, **partition, shuffled=shuffled
+        )
 
     def _cheapest(
-        self, facts: MeanFacts, alone: Share, released: tuple[Event, ...]
+        self, facts: MeanFacts, share: Share, released: tuple[Event, ...]
     ) -> tuple[Share, bool]:
-        """Return the budget of a group beside ``released``, and whether a shuffle counts."""
+        """Return a group's budget if ``released`` is spent too, and whether a shuffle is used."""
         promise = usable_guarantee(facts.guarantee, self._coordinates(facts))
-        parallel, k = (alone, False), self.groups(facts.problem)
+        parallel, n_groups = (share, False), self.groups(facts.problem)
         if self.proof == "parallel" or not isinstance(promise, ApproxDP):
             return parallel
 
         def event_of(mu: float) -> Event:
             """Return the cost of all releases together."""
-            return Composed((*released, Shuffled(mu, k)))
+            return Composed((*released, Shuffled(mu, n_groups)))
 
-        more = amount_of(alone) * (1.0 + ACCURACY)
+        larger_mu = amount_of(share) * (1.0 + ACCURACY)
         # A closed form shows quickly whether a shuffle gains anything.
-        hidden = shuffled_epsilon(more, n_units=k, delta=promise.delta)
-        pays = hidden < epsilon_of(amount_of(alone), promise.delta) and satisfies(
-            event_of(more), promise
+        shuffle_epsilon = shuffled_epsilon(larger_mu, n_units=n_groups, delta=promise.delta)
+        shuffle_pays = shuffle_epsilon < epsilon_of(amount_of(share), promise.delta) and satisfies(
+            event_of(larger_mu), promise
         )
-        if self.proof == "least" and not pays:
+        if self.proof == "least" and not shuffle_pays:
             return parallel
-        guess = shuffled_mu(promise.epsilon, n_units=k, delta=promise.delta)
+        guess = shuffled_mu(promise.epsilon, n_units=n_groups, delta=promise.delta)
         mu = calibrate(event_of, promise, guess=guess, accuracy=ACCURACY)
         return Gaussian(mu * (1.0 - BUDGET_MARGIN)), True
 

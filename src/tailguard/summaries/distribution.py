@@ -1,17 +1,18 @@
 """A column's distribution function, estimated from noisy histograms of several resolutions.
 
 The masses between edges are estimated by least squares, weighted by the noise of each histogram,
-and updated release by release. The first histogram has bins of octaves; later ones have their own
-edges, which split the bins so far. A priori the mass of a split bin is spread evenly, with a public
-prior variance. So bins that noise cannot resolve stay smooth, and bins that hold one value are
-found. All quantiles come from one nondecreasing function. Their intervals use the unevenness of
-bins that the releases show; the prior variance is larger, to allow for columns of few values.
+and updated after each release. The bins of the first histogram are octaves. Later histograms have
+their own edges, which split the earlier bins. A priori the mass of a split bin is spread evenly,
+with a public prior variance. So bins that noise cannot resolve stay smooth, and bins that hold one
+value are detected. All quantiles come from one nondecreasing function. Their intervals use the
+unevenness of bins that the releases show; the prior variance is larger, to allow for columns of few
+values.
 
 Reference
 ---------
 Hay, Rastogi, Miklau and Suciu 2010, Section 4 (consistent estimates by least squares); Ferguson
 1973, Section 3 (the variance of shares of a random distribution); Kalman 1960 (the update). Dwork
-and Roth 2014, Proposition 2.1: all of it is post-processing.
+and Roth 2014, Proposition 2.1 (the whole estimate is post-processing).
 """
 
 import math
@@ -28,26 +29,27 @@ from tailguard.scaling.noisy_distribution import bulk_of
 LARGEST_OCTAVE = 160
 _SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
 OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
-"""Edges of the first histogram: octaves of both signs; numbers inside the innermost are zero."""
+"""Edges of the first histogram: octaves of both signs. Between the innermost edges is zero."""
 
 ONE = int(np.searchsorted(OCTAVES, 1.0))
 """The bin that ends at one."""
 LEAST_SIZE = 2.0**-LARGEST_OCTAVE
-"""Numbers up to this size count as zero, and no bin is finer there."""
+"""Numbers up to this size count as zero; no edge splits the bin of zeros."""
 
-# Noise deviations from which zeros, a window of octaves beside zeros, and octaves of the other sign
-# and about the same size are detected. Noise reaches them in one of 4,000, 4,000 and 30 columns.
+# Heights, in standard deviations of the noise, at which three things are detected: zeros, a window
+# of octaves beside zeros, and octaves of the other sign and about the same size. Noise alone
+# exceeds them in one of 4,000, 4,000 and 30 columns.
 SEEN_ZERO, SEEN_BESIDE_ZERO, SEEN_ACROSS_ZERO = 3.5, 5.3, 3.0
 WINDOWS = 4e3
-"""Noise is detected as often as in this many independent windows of octaves (computed by
-simulation: 3,800 at 4.4 deviations, of either sign and of both together).
+"""Noise is mistaken for cells as often as in this many independent windows of octaves. Computed by
+simulation: 3,800 at 4.4 deviations, with windows of each sign and of both signs together.
 """
-NEAR_BINS = 2  # octaves beside detected ones stay separate bins: tails lie there
-AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45: only noise is detected there
+NEAR_BINS = 2  # this many octaves beside detected ones stay separate bins: tails lie there
+AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45, in which only noise is detected
 EXACT = 0.5  # records: the standard deviation of a known count
 BESIDE = 0.05
-"""An interval searches this part of its width beyond its ends for values that many records share.
-By trial on simulated counts.
+"""Beyond each end of an interval, this part of its width is searched for values that many records
+share. By trial on simulated counts.
 """
 # A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,
 # and it is this many times as dense as its neighbours. By trial.
@@ -64,8 +66,8 @@ class DistributionEstimate:
     like_indicator
         Whether only zeros and ones exceed the noise.
     edges, mass, covariance
-        The ends of bins, and how many records each holds. The first and the last bin hold
-        everything beyond the detected bins.
+        The ends of bins, how many records each bin holds, and the covariance of the errors of these
+        numbers. The first and the last bin hold everything beyond the detected bins.
     """
 
     def __init__(
@@ -78,34 +80,35 @@ class DistributionEstimate:
     ) -> None:
         """Start from the histogram of octaves; the column holds at most ``n_rows``.
 
-        ``known`` are octaves in which other groups of the column hold cells. ``tail_std`` is the
-        standard deviation of Gaussian noise with as heavy a tail; it decides which octaves count.
+        ``known`` marks octaves in which other groups of the column hold cells. ``tail_std`` is the
+        standard deviation of Gaussian noise with as heavy a tail as this noise; it decides which
+        octaves are detected.
         """
         self.n_rows = n_rows
         kept, self.significance = octaves_of(counts, noise_std if tail_std is None else tail_std)
         kept |= known
-        kept[[0, -1]] = False  # open ends: later edges split them
+        kept[[0, -1]] = False  # the two open ends: later edges split them
         zero = kept.size // 2
         separate, binary = kept.copy(), [*range(zero - AS_ZERO, zero + AS_ZERO + 1), ONE]
         self.like_indicator = not np.delete(kept, binary).any()
         if self.like_indicator:
-            separate[binary] = True  # beside detected zeros noise may hide ones, and the reverse
+            separate[binary] = True  # noise may hide ones beside zeros, and the reverse
         near = binary_dilation(separate, iterations=NEAR_BINS)
         near[[0, -1]] = False
         first, last = int(near.argmax()), int(near.size - near[::-1].argmax())
-        # Bins far from all detected ones are merged: into the first, the last, and one between any
-        # two groups of detected bins.
+        # Octaves far from all detected ones are merged: into the first bin, into the last, and into
+        # one bin between any two groups of detected octaves.
         inside = near[first:last]
         within = np.flatnonzero(inside | np.append(True, inside[:-1])) + first
         starts = np.concatenate([[0], within, [last]])
         self.edges = np.concatenate(
             [2.0 * OCTAVES[:1], OCTAVES[starts[1:] - 1], 2.0 * OCTAVES[-1:]]
         )
-        summed, taken = np.add.reduceat(counts, starts), np.diff(np.append(starts, counts.size))
-        variances = noise_std**2 * taken
-        # The most that an undetected bin may hold, and all bins beyond together, of which a window
-        # of eight may hide 12 deviations. By trial.
-        hidden = np.full(taken.size, max(0.02 * n_rows, noise_std))
+        summed, n_merged = np.add.reduceat(counts, starts), np.diff(np.append(starts, counts.size))
+        variances = noise_std**2 * n_merged
+        # How many cells noise may hide in one undetected bin, and at either end in all octaves
+        # together, of which a window of eight may hide 12 deviations. By trial.
+        hidden = np.full(n_merged.size, max(0.02 * n_rows, noise_std))
         hidden[[0, -1]] = 4.0 * noise_std
         prior = np.where(kept[starts], float(n_rows), hidden) ** 2
         self.mass = summed * prior / (prior + variances)
@@ -121,19 +124,21 @@ class DistributionEstimate:
     ) -> None:
         """Update by a histogram, whose edges split the bins.
 
-        ``unevenness`` is the standard deviation of the share of half a bin, over one half; it is 1
-        for bins that may hold one value.
+        ``unevenness`` is the standard deviation of the share of half a bin, divided by one half. It
+        is 1 for bins that may hold one value.
         """
-        # A heavy bin may hold one value: a split may give all of it to one part. With 4 deviations
-        # instead, intervals of zeros and ones covered the truth in two thirds of the cases.
+        # A heavy bin, of more than one deviation, may hold one value: a split may give all of it to
+        # one part. With 4 deviations intervals of zeros and ones covered the truth in only two
+        # thirds of the cases.
         heavy = self.mass > noise_std
         within = edges[(edges > self.edges[0]) & (edges < self.edges[-1])]
         finer = np.union1d(self.edges, within)
         parent = np.searchsorted(self.edges, finer[:-1], side="right") - 1
         part = np.diff(finer) / np.diff(self.edges)[parent]
-        # A narrow part may hold one value, so all or nothing: half of its weight is an equal share.
-        vary = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
-        shared = (np.diag(vary) - np.outer(vary, vary)) * (parent[:, None] == parent)
+        # A narrow part may hold one value, so all of the mass or none. Therefore its variance uses
+        # the average of its width's share and of an equal share.
+        varying = (part + 1.0 / np.bincount(parent)[parent]) / 2.0
+        shared = (np.diag(varying) - np.outer(varying, varying)) * (parent[:, None] == parent)
         second_moment = np.maximum(self.mass, 0.0) ** 2 + np.diag(self.covariance)
         split, of_parts = np.outer(part, part), np.ix_(parent, parent)
         self._even = split * self._even[of_parts]
@@ -148,37 +153,40 @@ class DistributionEstimate:
     def _observe(self, sums: FloatArray | BoolArray, counts: FloatArray, noise_std: float) -> None:
         """Update by noisy sums of masses, one per row.
 
-        ``_even`` is the covariance of the same estimate if all bins were split evenly.
+        ``_even`` is the covariance of the same estimate if the true masses split evenly.
         """
         sums, noise = np.asarray(sums, dtype=np.float64), noise_std**2 * np.eye(counts.size)
-        crossed, crossed_even = self.covariance @ sums.T, self._even @ sums.T
-        variance, even = sums @ crossed + noise, sums @ crossed_even + noise
-        gain, error = np.linalg.solve(variance, crossed.T), counts - sums @ self.mass
-        if_even = float(np.trace(np.linalg.solve(variance, even)))
+        cross, cross_even = self.covariance @ sums.T, self._even @ sums.T
+        variance, variance_even = sums @ cross + noise, sums @ cross_even + noise
+        gain, error = np.linalg.solve(variance, cross.T), counts - sums @ self.mass
+        expected_even = float(np.trace(np.linalg.solve(variance, variance_even)))
         squares = float(error @ np.linalg.solve(variance, error))
-        self._surprise = self._surprise + np.array([squares - if_even, counts.size - if_even])
+        self._surprise = self._surprise + np.array(
+            [squares - expected_even, counts.size - expected_even]
+        )
         self.mass = self.mass + gain.T @ error
-        self.covariance = self.covariance - crossed @ gain
-        less = (crossed_even - gain.T @ even / 2.0) @ gain
-        self._even = self._even - less - less.T
+        self.covariance = self.covariance - cross @ gain
+        reduction = (cross_even - gain.T @ variance_even / 2.0) @ gain
+        self._even = self._even - reduction - reduction.T
         for name in ("shares", "_noise", "_noise_seen"):
             self.__dict__.pop(name, None)
 
     @property
     def unevenness(self) -> float:
-        """The part of the prior variance of split bins that releases show.
+        """The fraction of the prior variance of split bins that the releases show.
 
-        Squared errors of predicted counts, over their variances, sum to the number of counts on
-        average if bins are as uneven as the prior, and to linearly less if they are more even.
+        Squared errors of predicted counts, divided by their variances, are summed. The expected sum
+        is the number of counts if bins are as uneven as the prior, and falls linearly with the
+        variance if they are more even.
         """
-        more, most = self._surprise
-        return min(max(float(more) / max(float(most), 1e-9), 0.0), 1.0)
+        excess, largest_excess = self._surprise
+        return min(max(float(excess) / max(float(largest_excess), 1e-9), 0.0), 1.0)
 
     def settle(self, n_rows: float, noise_std: float = 0.0) -> bool:
-        """Update the count of cells by the number of records, unless cells are surely missing.
+        """Take the number of records as a count of cells, unless cells are surely missing.
 
-        If records have weights, ``noise_std`` is the noise of their number. Return whether no cell
-        is missing.
+        If records have weights, ``n_rows`` is their total, with the noise ``noise_std``. Return
+        whether the column seems to have no missing cell.
         """
         deviation = math.hypot(self.total_std, noise_std)
         full = bool(n_rows - self.mass.sum() < 2.0 * deviation)
@@ -206,9 +214,9 @@ class DistributionEstimate:
         return np.asarray(np.clip(shares, 0.0, 1.0))
 
     def noise_of_shares(self, level: float, *, seen: bool = False) -> FloatArray:
-        """Return the standard deviation of the noise of each share minus a level, in shares.
+        """Return the standard deviation of the noise of each share minus ``level``.
 
-        Split bins are as uneven as the prior, or, with ``seen``, as the releases show.
+        Split bins are as uneven as the prior says or, with ``seen``, as the releases show.
         """
         own, with_total = self._noise_seen if seen else self._noise
         variances = own + level * (level * with_total[-1] - 2.0 * with_total)
@@ -223,7 +231,7 @@ class DistributionEstimate:
         return _below_edges(self._even + self.unevenness * (self.covariance - self._even))
 
     def bin_of(self, level: float) -> tuple[int, float]:
-        """Return the bin that holds a quantile, and the mass of the bin as a share."""
+        """Return the bin that holds the quantile of a level, and the share of the cells in it."""
         shares = self.shares
         place = min(max(int(np.searchsorted(shares, level)) - 1, 0), shares.size - 2)
         return place, float(shares[place + 1] - shares[place])
@@ -231,10 +239,10 @@ class DistributionEstimate:
     def at(self, levels: FloatArray) -> FloatArray:
         """Return the points at which the distribution function, linear in bins, has these levels.
 
-        For a level in the first or the last bin it is the inner end of the bin.
+        If a level is reached in the first or the last bin, the point is the inner end of the bin.
         """
         shares = self.shares
-        # With equal shares the choice of an edge would be ambiguous.
+        # Tiny steps break ties: at equal shares the choice of an edge would be ambiguous.
         rising = shares + np.arange(shares.size) * 1e-13
         points = np.interp(levels, rising[1:-1], self.edges[1:-1])
         points = np.where(np.abs(points) < LEAST_SIZE, np.copysign(LEAST_SIZE, points), points)
@@ -251,27 +259,27 @@ class DistributionEstimate:
     def quantile(self, level: float, noise_std: float) -> float:
         """Return a quantile; in a bin that holds one value, the roundest number of the bin.
 
-        ``noise_std`` is that of the last histogram.
+        ``noise_std`` is the noise of a bin of the last histogram.
         """
         place, mass = self.bin_of(level)
         if mass * self.total > STANDS_OUT * noise_std and self._holds_one_value(place):
             low, high = map(float, self.edges[place : place + 2])
             return roundest(math.nextafter(low, math.inf), high)
-        return _without_dust(float(self.at(np.array([level]))[0]))
+        return _zero_if_tiny(float(self.at(np.array([level]))[0]))
 
     def interval(self, level: float, z: float) -> tuple[float, float]:
         """Return the interval in which the true function may reach a level.
 
-        It holds all points at which the released function is within ``z`` standard deviations (of
-        sampling and noise) of the level. At an end it holds a whole bin if the mass of that exceeds
-        these deviations or seems to be one value. An end is infinite if no edge bounds it: noise
-        may hide cells beyond.
+        The interval contains all points at which the released function is within ``z`` standard
+        deviations (of sampling and noise) of the level. It contains the whole bin at an end if the
+        bin's mass exceeds these deviations or seems to be one value. An end is infinite if no edge
+        bounds it: noise may hide cells beyond.
 
         *Sampling.* The share ``F`` of weights below a point is a ratio of sums, whose variance is
         ``sum(w**2 * (below - F)**2) / sum(w)**2`` to first order. Weights are parts of their bound,
-        so that ``w**2 <= w``, and it is at most ``F * (1 - F) / sum(w)``, whatever weights depend
-        on. Of a person, ``w`` is what her rows weigh together, by the inequality of Cauchy and
-        Schwarz.
+        so ``w**2 <= w``, and the variance is at most ``F * (1 - F) / sum(w)``, whatever weights
+        depend on. For a person, ``w`` is the total weight of her rows, by the inequality of Cauchy
+        and Schwarz.
         """
         shares, last = self.shares, self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
@@ -285,15 +293,15 @@ class DistributionEstimate:
             high = self._leave(int(above[0]), -1, level, slack)
         if math.isfinite(high - low):
             low, high = self._with_values_beside(low, high)
-        return _without_dust(low), _without_dust(high)
+        return _zero_if_tiny(low), _zero_if_tiny(high)
 
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
-        """Extend an interval over an edge if far more records lie just beyond it than within.
+        """Extend an interval to a near edge if cells are far denser just beyond an end than inside.
 
         A value that many records share often lies just beyond an edge that was chosen near it.
         """
-        reach = BESIDE * (high - low)
-        ends = np.array([low - reach, low, low + reach, high - reach, high, high + reach])
+        margin = BESIDE * (high - low)
+        ends = np.array([low - margin, low, low + margin, high - margin, high, high + margin])
         at_ends = np.interp(ends, self.edges, self.shares)
         most = DENSER * 2.0 * BESIDE * (at_ends[4] - at_ends[1])
         near = self.edges[(self.edges >= ends[0]) & (self.edges <= ends[5])]
@@ -304,10 +312,11 @@ class DistributionEstimate:
         return low, high
 
     def _leave(self, edge: int, way: int, level: float, slack: FloatArray) -> float:
-        """Return the point beyond an edge up to which the function surely does not reach a level.
+        """Return how far beyond an edge the function surely does not reach a level.
 
-        Within a bin its error is a weighted mean of the errors at both edges, and has at most that
-        mean of their deviations: so both the function and its slack are linear there.
+        ``way`` is 1 for the bin above the edge and -1 for the bin below it. Within a bin the error
+        is a weighted mean of the errors at both edges, so its deviation is at most that mean of
+        their deviations. So both the function and its slack are linear there.
         """
         shares, beyond, place = self.shares, edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
@@ -319,7 +328,7 @@ class DistributionEstimate:
         return low + min(part, 1.0) * (high - low)
 
     def _holds_one_value(self, place: int) -> bool:
-        """Whether a bin is far denser than an equally wide stretch on either side."""
+        """Whether a bin is far denser than the next bins, and than equal widths on both sides."""
         low, high = self.edges[place : place + 2]
         around = np.array([2.0 * low - high, low, high, 2.0 * high - low])
         below, mass, above = np.diff(np.interp(around, self.edges, self.shares))
@@ -329,40 +338,40 @@ class DistributionEstimate:
 
 
 def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Return which octaves hold cells, and the column's height in noise deviations.
+    """Return which octaves hold cells, and the column's height in standard deviations of the noise.
 
-    The bin of zeros may hide all other cells, so a second search leaves it out.
+    The bin of zeros may hide all other cells, so another search leaves it out.
     """
     kept, significance = bulk_of(counts, noise_std)
     zero = counts.size // 2
     folded = counts[zero + 1 :] + counts[:zero][::-1]
-    both, of_both = bulk_of(folded, math.sqrt(2.0) * noise_std)
-    if of_both > significance:  # as for a column about zero: each sign has half of its cells
-        significance = of_both
-        kept |= np.concatenate([both[::-1], [False], both])
+    kept_folded, folded_height = bulk_of(folded, math.sqrt(2.0) * noise_std)
+    if folded_height > significance:  # as in a column centred at zero
+        significance = folded_height
+        kept |= np.concatenate([kept_folded[::-1], [False], kept_folded])
     kept[zero] |= counts[zero] > SEEN_ZERO * noise_std
     others = counts.copy()
     others[zero] = 0.0
     beside, stands_out = bulk_of(others, noise_std)
     if stands_out > SEEN_BESIDE_ZERO:
         kept |= beside
-    # Octaves of the other sign lie far from the bulk in this histogram, and near it in value.
+    # Octaves of the other sign are far from the bulk in this histogram, though near it in value.
     mirrored = binary_dilation(kept, iterations=NEAR_BINS)[::-1] & ~kept
     mirrored[[0, zero, -1]] = False
-    across, stands_out = bulk_of(np.where(mirrored, counts, 0.0), noise_std)
+    kept_mirrored, stands_out = bulk_of(np.where(mirrored, counts, 0.0), noise_std)
     if stands_out > SEEN_ACROSS_ZERO:
-        kept |= across & mirrored
+        kept |= kept_mirrored & mirrored
     return kept, significance
 
 
 def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the variances of the masses below edges, and their covariances with that of all."""
+    """Return the variances of the masses below edges, and their covariances with the total mass."""
     below = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
     return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
 
 
-def _without_dust(edge: float) -> float:
-    """Return an edge, or zero for the edges of the bin of zeros."""
+def _zero_if_tiny(edge: float) -> float:
+    """Return an edge of a bin; the edges of the bin of zeros count as zero."""
     return 0.0 if abs(edge) <= LEAST_SIZE else edge
 
 

@@ -21,8 +21,8 @@ from tailguard.summaries.released import RunOptions, SummaryTable, released, sum
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
-Z = NormalDist().inv_cdf(0.975)  # of intervals of 95 %
-MOST_LEVELS, MOST_BINS = 99, 10_000  # quantiles and bins of a column: with more there is only noise
+Z = NormalDist().inv_cdf(0.975)  # half the width of a 95 % interval, in standard deviations
+MOST_LEVELS, MOST_BINS = 99, 10_000  # per column; more quantiles or bins would be mostly noise
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -32,13 +32,14 @@ class QuantileResult(SummaryResult):
     Attributes
     ----------
     groups, names
-        The group and the column of each row; without groups these have no names.
+        The group and the column of each row. Without ``by`` all group names are empty.
     levels
         The levels of the quantiles.
     value, low, high
-        A row per column, group by group, and a column per level: the quantile, and an interval that
-        covers the distribution's quantile in 95 % of tables. An end is infinite if no released edge
-        bounds it. NaN if the budget was too small to detect the column or the group.
+        Matrices with a row per column of the data, group by group, and a column per level: the
+        quantile, and the ends of an interval that covers the distribution's quantile in 95 % of
+        tables. An end is infinite if no released edge bounds it. Rows are NaN if the budget was too
+        small to detect the column or the group.
     usable
         The released number of readable cells of each row.
 
@@ -90,12 +91,12 @@ def quantile(
     by
         Up to three declared columns; each combination of their levels is a group of its own.
     options
-        ``epsilon``, ``delta`` or ``guarantee``; ``person`` and ``max_rows``, by which each person
-        counts as one record, shared out evenly over her rows; ``sample_weight``, how much each row
-        counts, one number per row or a column's name, and ``weight_bound``, the largest weight that
-        counts in full, known without the rows; ``columns``, ``schema``, ``ledger``,
+        ``epsilon``, ``delta`` or ``guarantee``. ``person`` and ``max_rows``: with them each person
+        counts as one record, and her rows share this weight equally. ``sample_weight``: how much
+        each row counts, one number per row or a column's name. ``weight_bound``: the largest weight
+        that counts in full, known without the rows. ``columns``, ``schema``, ``ledger``,
         ``checkpoint``, ``row_id``, ``order``, ``check_records``, ``on_unusable`` and
-        ``random_state``, as for ``tg.mean``.
+        ``random_state`` are as for ``tg.mean``.
 
     Returns
     -------
@@ -109,8 +110,8 @@ def quantile(
 
     Edge cases
     ----------
-    A cell that is not a number does not affect the other cells of its record. A column that noise
-    hides is NaN, and has a note.
+    A cell that is not a number does not affect the other cells of its record. If noise hides a
+    column, its result is NaN, and a note says so.
 
     Reference
     ---------
@@ -146,7 +147,7 @@ def quantile(
 
 
 def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
-    """Return sorted levels; refuse invalid ones."""
+    """Return the levels sorted and without duplicates; refuse invalid levels."""
     levels = np.unique(np.asarray(q, dtype=np.float64).ravel())
     if not 1 <= levels.size <= MOST_LEVELS:
         raise InputError(f"{name} must have 1 to {MOST_LEVELS} levels; got {levels.size}.")
@@ -156,7 +157,7 @@ def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
 def quantiles_of(
     solution: SummarySolution, levels: Sequence[float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return quantiles and both ends of their intervals, a row per column; NaN if undetected."""
+    """Return quantiles and both ends of their intervals, a row per column; undetected: NaN."""
     quantiles = solution.quantiles
     assert quantiles is not None
     rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
@@ -175,12 +176,13 @@ class HistogramResult(SummaryResult):
     Attributes
     ----------
     groups, names
-        The group and the column of each row; without groups these have no names.
+        The group and the column of each row. Without ``by`` all group names are empty.
     edges
         The edges of the bins, a row per column, group by group. A cell at an edge is in the bin
         below it.
     counts
-        As many rows: cells up to the first edge, in each bin, and beyond the last edge.
+        A row per column, group by group: the numbers of cells up to the first edge, in each bin,
+        and beyond the last edge.
     noise_std
         Standard deviation of the privacy noise of each count.
 
@@ -222,19 +224,20 @@ def histogram(
     by: str | Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> HistogramResult:
-    """Count the cells of every column by bins, privately, in a private range or by public edges.
+    """Count the cells of every column in bins, privately: in a private range or by public edges.
 
     Parameters
     ----------
     X
         Columns of numbers: whatever ``tg.mean`` takes.
     bins
-        The number of bins, evenly spaced over a released range that holds 90 to 98 % of the cells
-        and costs part of the budget. Two more counts are those below and above the range.
+        The number of bins, evenly spaced over a released range that contains 90 to 98 % of the
+        cells and costs part of the budget. Two more counts are of the cells below and above it.
     edges
-        Public edges instead, for all columns: rising numbers.
+        Increasing public edges for all columns, instead of a released range.
     by
-        Up to three declared columns, whose levels make groups; each has a private range of its own.
+        Up to three declared columns, whose levels make groups. Each group has its own private
+        range.
     options
         As for ``tg.quantile``.
 
@@ -268,15 +271,15 @@ def histogram(
         return Statistics(columns, grouping, edges=(public,) * (len(groups) * len(columns)))
 
     solved, solution, table = released(X, make, **options)
-    counts, used = solution.counts
+    counts, used_edges = solution.counts
     groups, names = table.rows(by)
     return HistogramResult(
         solved=solved,
         title="private histograms",
         groups=groups,
         names=names,
-        edges=used,
-        counts=counts[:, : used.shape[1] + 1] * table.unit,
+        edges=used_edges,
+        counts=counts[:, : used_edges.shape[1] + 1] * table.unit,
         noise_std=solution.noise_std * table.unit,
     )
 
@@ -329,14 +332,14 @@ class CountResult(SummaryResult):
 def count(
     X: Any, where: Mapping[str, str | Sequence[str]], **options: Unpack[RunOptions]
 ) -> CountResult:
-    """Count the records that have declared levels, privately.
+    """Count the records that have given levels in declared columns, privately.
 
     Parameters
     ----------
     X
         A table with declared columns: ``schema={"categorical": {name: [levels]}}``.
     where
-        Column -> the level, or the levels, that a record may have there. ``"other"`` is any
+        Maps a column to the level or levels that a counted record has there. ``"other"`` is any
         undeclared level, and ``"missing"`` an empty cell.
     options
         As for ``tg.quantile``.
@@ -344,11 +347,11 @@ def count(
     Guarantee
     ---------
     The result is private at the certificate's guarantee for replace-one neighbours with public
-    ``n``, for every input: one count, which a record moves by 1 at most.
+    ``n``, for every input: one count is released, which a record changes by at most 1.
 
     Edge cases
     ----------
-    Cells of columns that are not named do not matter.
+    Cells of columns that ``where`` does not name do not matter.
 
     Reference
     ---------
@@ -372,11 +375,11 @@ def count(
         return Statistics(counted=(indicators, codes))
 
     solved, solution, table = released(X, make, **options)
-    most, noise_std = solved.certificate.n_rows * table.unit, solution.noise_std * table.unit
+    largest, noise_std = solved.certificate.n_rows * table.unit, solution.noise_std * table.unit
     value = float(solution.counts[0][0]) * table.unit
-    # Within 1.96 standard deviations is 94 % of Laplace noise (computed: 1 - exp(-1.96 sqrt(2))).
+    # With Laplace noise this interval covers 94 % (computed: 1 - exp(-1.96 sqrt(2))).
     ends = value, value - Z * noise_std, value + Z * noise_std
-    value, low, high = np.clip(ends, 0.0, most).tolist()
+    value, low, high = np.clip(ends, 0.0, largest).tolist()
     return CountResult(
         solved=solved, title="private count", value=value, noise_std=noise_std, low=low, high=high
     )

@@ -2,13 +2,14 @@
 
 The table has two columns, the scores of a model that is public or was released, and the targets.
 
-*Share explained.* It is one less the mean deviance of the scores over that of the best constant,
-which is that of the mean target. Constants near the best one lose as much up to second order, so
-that a rough mean does. Deviances above a released level count as that level in both means.
+*Share explained.* It is one minus a ratio: the mean deviance of the scores over the mean deviance
+of the best constant score. The best constant is the score of the mean target. Constants near it
+have the same mean deviance up to second order, so a rough mean target is enough. In both means,
+deviances are clipped at a released level.
 
-*Area under the curve.* That is how often a target of 1 has the higher score of two, ties counted
-half, from how many targets of 0 and of 1 have their scores in each bin of a histogram, between
-released quantiles of the scores.
+*Area under the curve.* It is the probability that a target of 1 has a higher score than a target of
+0, where ties count half. It is computed from two histograms, of the scores of targets of 0 and of
+1, whose edges are released quantiles of the scores.
 
 Reference
 ---------
@@ -37,38 +38,40 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 Z = 1.959964
-"""Deviations of an interval that holds in 95 % of cases."""
-SEEN = 4.0  # noise deviations by which a mean must exceed zero to be divided by
-# Octaves of deviances, in units of that of a typical constant: from rounding to far out in a tail.
+"""Half the width of a 95 % interval, in standard deviations."""
+SEEN = 4.0  # a mean must exceed this many standard deviations of its noise to be a divisor
+# Octaves of deviances, in units of a typical deviance of a constant: from rounding errors to the
+# far tail.
 SIZES = Bins("octaves", low=-24.0, per_unit=1.0, count=64)
-# Relative error of the estimated clipping bias (bins are an octave wide), and the largest unsure
-# part of a mean that is divided by.
+# Relative error of the estimated clipping bias (bins are an octave wide), and the largest relative
+# error of a divisor that this bias may cause.
 UNSURE, LARGEST_UNSURE = 0.5, 0.25
-# Octaves beyond a limit, each of which may hold as many records as noise hides in one bin.
+# This many octaves beyond a limit may each contain as many records as noise hides in one bin.
 HIDDEN_BINS = 2.0
-# Edges of the bins of scores: quantiles whose levels are even in log-odds, up to this one. Scores
-# of a rare label lie near an end. Noise of the area rises by the root of the number of edges.
+# The edges of the bins of scores are quantiles. The log-odds of their levels are evenly spaced up
+# to the largest, because scores of a rare label lie near an end. The noise of the area increases as
+# the root of the number of edges.
 N_SCORE_EDGES, LARGEST_LOG_ODDS = 31, 5.0
-# Predicted errors at mu 1 times the number of records, comparable to those of other statistics: of
-# a histogram of sizes, of the ratio of two clipped means, and of the area where a fifth of the
-# targets are 1.
+# Predicted errors at mu 1, times the number of records, on the scale of the errors of the other
+# statistics: of a histogram of sizes, of the ratio of two clipped means, and of the area if a fifth
+# of the targets are 1.
 ERRORS = {"deviance sizes": 6.0, "deviances": 9.0, "scores by label": 8.0}
 ROUGH = 0.3  # factor on the budget of the mean target, which may be rough
 PURPOSES = {
-    "deviance sizes": "sizes of deviances, above which they are cut",
+    "deviance sizes": "sizes of deviances, to choose where they are clipped",
     "deviances": "mean deviances of scores and of a constant",
-    "scores by label": "how many targets of each label have their score in each bin",
+    "scores by label": "how many scores of each label lie in each bin",
 }
 
 HIDDEN = (
     "The budget was too small to see how well the model predicts, or too few rows can be used: "
     "targets must be of the kind that the model was fitted to."
 )
-"""Noise hides both alike."""
+"""The note of a score that noise hides; from released numbers both causes look alike."""
 
 
 class ScoreEstimate(NamedTuple):
-    """A released number, with an interval of 95 %; NaN where noise hides it."""
+    """A released number and its 95 % interval; NaN where noise hides it."""
 
     value: float
     low: float = math.nan
@@ -89,12 +92,12 @@ class ScoreResult(SummaryResult):
     deviance
         The mean squared error, the mean deviance or the log-loss.
     auc
-        The area under the curve; of a model of labels alone, else None.
+        The area under the curve of a model of labels; None for other models.
     names
-        What the first two are called.
+        The names of ``explained`` and ``deviance``.
 
-    Each has ``value``, ``low`` and ``high``: an interval of 95 % that covers privacy noise and what
-    other rows would change; NaN of mean deviances without a bound, which rare rows decide.
+    Each measure has ``value``, ``low`` and ``high``: a 95 % interval for privacy noise and
+    sampling. If deviances have no bound, rare rows decide their mean, and its interval is NaN.
 
     Examples
     --------
@@ -102,8 +105,8 @@ class ScoreResult(SummaryResult):
     >>> import tailguard as tg
     >>> X = np.random.default_rng(0).standard_normal((20_000, 1))
     >>> model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(X, X[:, 0])
-    >>> found = model.private_score(X, X[:, 0], guarantee=tg.GDP(1.0), random_state=0)
-    >>> bool(found.explained.value > 0.9)
+    >>> result = model.private_score(X, X[:, 0], guarantee=tg.GDP(1.0), random_state=0)
+    >>> bool(result.explained.value > 0.9)
     True
     """
 
@@ -122,7 +125,7 @@ class ScoreResult(SummaryResult):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreSolution(SummarySolution):
-    """What a score found; see :class:`ScoreResult`."""
+    """The released measures; see :class:`ScoreResult`."""
 
     explained: ScoreEstimate = UNKNOWN
     deviance: ScoreEstimate = UNKNOWN
@@ -131,14 +134,14 @@ class ScoreSolution(SummarySolution):
 
 @dataclass(frozen=True)
 class ScoreStatistics(Statistics):
-    """A solver, which plans and runs: how well scores predict targets, on one budget.
+    """The solver of a score: it plans and runs all its statistics on one budget.
 
     Attributes
     ----------
     loss
-        Whose deviances are compared.
+        The loss whose deviances are compared.
     model
-        A digest of the model's numbers, by which a checkpoint knows that it is of another one.
+        A digest of the model's numbers, so that a checkpoint is not used for another model.
     """
 
     loss: Loss | None = None
@@ -146,12 +149,13 @@ class ScoreStatistics(Statistics):
 
     @classmethod
     def of(cls, loss: Loss, model: str = "") -> "ScoreStatistics":
-        """Return what is released for the scores of a loss."""
+        """Return the statistics of a score for a loss; its columns are scores and targets."""
         columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
         return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss, model=model)
 
     @property
     def _labels(self) -> bool:
+        """Whether targets are labels 0 and 1, so that the area is released."""
         return SCORE in self.columns
 
     @property
@@ -176,25 +180,25 @@ class ScoreStatistics(Statistics):
         return super()._query(name)
 
     def run(self, plan: Plan, gate: Gate) -> ScoreSolution:
-        """Ask for all that is planned, and put it together."""
-        found = super().run(plan, gate)
-        assert found.quantiles is not None
-        assert found.moments is not None
+        """Run all planned releases, and combine their answers."""
+        summary = super().run(plan, gate)
+        assert summary.quantiles is not None
+        assert summary.moments is not None
         solution = ScoreSolution(
-            found.coef,
+            summary.coef,
             0.0,
             plan,
-            found.coef,
+            summary.coef,
             math.nan,
-            found.trace,
-            quantiles=found.quantiles,
-            moments=found.moments,
+            summary.trace,
+            quantiles=summary.quantiles,
+            moments=summary.moments,
             notes=(HIDDEN,),
         )
-        *of_scores, targets = found.quantiles.estimates
+        *of_scores, targets = summary.quantiles.estimates
         if solution.unseen[-1]:
             return solution
-        moments = (found.moments.mean, found.moments.std, found.moments.noise_std)
+        moments = (summary.moments.mean, summary.moments.std, summary.moments.noise_std)
         mean, std, noise = (float(each[0, -1]) for each in moments)
         if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
             return solution
@@ -213,16 +217,17 @@ class ScoreStatistics(Statistics):
     ) -> tuple[ScoreEstimate, ScoreEstimate]:
         """Return the share of the deviance that is explained, and the mean deviance.
 
-        Of targets that are 0 and 1 no deviance of the constant is cut: the rarer one may hide.
+        If targets are 0 and 1, no deviance of the constant is clipped: noise may hide the rarer
+        target.
         """
         loss, sizes = self.loss, (gate.n_records, gate.n_features)
         assert loss is not None
         constant, unit = _constant(loss, mean, std, targets)
-        asked, bins = plan.by_name, replace(SIZES, unit=unit)
-        lengths, stage = DevianceSizes(loss, bins), asked["deviance sizes"]
-        tail_std = tail_noise(lengths, *sizes, stage.asked)
-        counts = gate.ask(lengths, constant, stage)
-        query, stage = DevianceMoments(loss), asked["deviances"]
+        stages, bins = plan.by_name, replace(SIZES, unit=unit)
+        size_query, stage = DevianceSizes(loss, bins), stages["deviance sizes"]
+        tail_std = tail_noise(size_query, *sizes, stage.asked)
+        counts = gate.ask(size_query, constant, stage)
+        query, stage = DevianceMoments(loss), stages["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / targets.total
         spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
@@ -231,17 +236,17 @@ class ScoreStatistics(Statistics):
         if targets.like_indicator and loss.valid_target(0.0):
             limit = max(limit, float(loss.deviance(constant, [0.0, 1.0]).max()))
         sums = gate.ask(query, (constant, limit), stage) / targets.total
-        lost = np.array([_clipping_bias(each, limit) for each in spread]) / limit
+        clipping_bias = np.array([_clipping_bias(each, limit) for each in spread]) / limit
         explained, deviance = _ratio(
-            sums, noise, lost, limit * _measure_over_loss(loss), targets.total
+            sums, noise, clipping_bias, limit * _measure_over_loss(loss), targets.total
         )
-        # Rare large ones, which no histogram shows, decide a mean of deviances without bound.
+        # Without a bound, rare large deviances that no histogram shows may decide their mean.
         return explained, ScoreEstimate(deviance.value) if loss.link.scaled else deviance
 
     def _area(
         self, plan: Plan, gate: Gate, scores: DistributionEstimate, mean: float, noise: float
     ) -> ScoreEstimate:
-        """Return the area under the curve, with the mean target and its noise."""
+        """Return the area under the curve, from the mean target ``mean`` and its ``noise``."""
         query, stage = self._query("scores by label"), plan.by_name["scores by label"]
         noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
         odds = np.exp(np.linspace(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, N_SCORE_EDGES))
@@ -253,13 +258,13 @@ class ScoreStatistics(Statistics):
 
 
 def _effective_records(total: float, gate: Gate, *, weighted: bool) -> str:
-    """Describe how many records count, or how many rows if these count alike."""
-    records, begin = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
+    """Describe how many records count, or how many rows if all rows count alike."""
+    records, start = f"{gate.n_records:,} {gate.unit.noun}", "the score rests on about"
     if weighted:
-        return f"{begin} {total:,.0f} times weight_bound, from {records}"
+        return f"{start} {total:,.0f} times weight_bound, from {records}"
     if gate.unit.weight == "row":
-        return f"{begin} {total * gate.unit.max_rows:,.0f} rows of {records}"
-    return f"{begin} {total:,.0f} of {records}"
+        return f"{start} {total * gate.unit.max_rows:,.0f} rows of {records}"
+    return f"{start} {total:,.0f} of {records}"
 
 
 def _constant(
@@ -277,19 +282,19 @@ def _constant(
 
 
 def _measure_over_loss(loss: Loss) -> float:
-    """Return the measure over the loss: 2 for deviances, 1 for the log-loss."""
+    """Return the factor from losses to the measure: 2 for deviances, 1 for the log-loss."""
     return 2.0 if loss.link.scaled else 1.0
 
 
 def _limit(spread: list[NoisyDistribution], noise: float) -> float:
-    """Return the clip level at which the clipping bias of either mean balances the noise on it."""
+    """Return the clip level that balances the larger clipping bias of both means and the noise."""
     edges = np.unique(np.concatenate([each.edges[1:] for each in spread]))
-    lost = [max(sum(_clipping_bias(each, edge)) for each in spread) for edge in edges]
-    return float(edges[np.argmin(np.hypot(lost, noise * edges))])
+    biases = [max(sum(_clipping_bias(each, edge)) for each in spread) for edge in edges]
+    return float(edges[np.argmin(np.hypot(biases, noise * edges))])
 
 
 def _clipping_bias(spread: NoisyDistribution, limit: float) -> tuple[float, float]:
-    """Return the clipping bias of a mean: as estimated, and the most that noise may hide."""
+    """Return the estimated clipping bias of a mean, and the largest bias that noise may hide."""
     beyond = spread.mean(np.maximum(spread.points - limit, 0.0))
     return beyond, HIDDEN_BINS * spread.hidden * limit
 
@@ -297,28 +302,33 @@ def _clipping_bias(spread: NoisyDistribution, limit: float) -> tuple[float, floa
 def _ratio(
     sums: FloatArray, noise: float, lost: FloatArray, unit: float, total: float
 ) -> tuple[ScoreEstimate, ScoreEstimate]:
-    """Return one less the ratio of two means, and the first, from means in parts of a limit.
+    """Return one minus the ratio of two means, and the first mean, with their intervals.
 
-    Their variance through sampling is that of ``a - ratio * b`` over the squared mean of ``b``. The
-    estimated clipping bias is added. Its error, and what noise may hide of it, widen intervals.
+    ``sums`` are the means of ``a``, ``b``, their squares and their product, in parts of a limit,
+    which is ``unit``. ``lost`` has the estimated and the hidden clipping bias of both means. The
+    sampling variance of the ratio is that of ``a - ratio * b`` over the squared mean of ``b``. The
+    estimated clipping bias is added. Its error and the hidden bias widen the intervals.
     """
     assert sums.size == N_MOMENTS
     a, b, aa, bb, ab = map(float, sums)
-    (seen_a, hidden_a), (seen_b, hidden_b) = map(tuple, lost)
-    bias_a, bias_b = math.hypot(UNSURE * seen_a, hidden_a), math.hypot(UNSURE * seen_b, hidden_b)
-    own = Z * math.hypot(noise, math.sqrt(max(aa - a * a, 0.0) / total))
-    own = math.hypot(own, bias_a)
-    mean_a, mean_b = max(a + seen_a, 0.0), b + seen_b
+    (estimated_a, hidden_a), (estimated_b, hidden_b) = map(tuple, lost)
+    bias_a, bias_b = (
+        math.hypot(UNSURE * estimated_a, hidden_a),
+        math.hypot(UNSURE * estimated_b, hidden_b),
+    )
+    width_a = Z * math.hypot(noise, math.sqrt(max(aa - a * a, 0.0) / total))
+    width_a = math.hypot(width_a, bias_a)
+    mean_a, mean_b = max(a + estimated_a, 0.0), b + estimated_b
     deviance = ScoreEstimate(
-        *(unit * max(each, 0.0) for each in (mean_a, mean_a - own, mean_a + own))
+        *(unit * max(each, 0.0) for each in (mean_a, mean_a - width_a, mean_a + width_a))
     )
     if mean_b <= math.hypot(SEEN * noise, bias_b / LARGEST_UNSURE):
         return UNKNOWN, deviance
     ratio = mean_a / mean_b
     sampling = max(aa - 2.0 * ratio * ab + ratio**2 * bb - (a - ratio * b) ** 2, 0.0) / total
-    reach = Z * math.sqrt(sampling + noise**2 * (1.0 + ratio**2))
-    reach = math.hypot(reach, bias_a, ratio * bias_b) / mean_b
-    return ScoreEstimate(1.0 - ratio, 1.0 - ratio - reach, min(1.0 - ratio + reach, 1.0)), deviance
+    width = Z * math.sqrt(sampling + noise**2 * (1.0 + ratio**2))
+    width = math.hypot(width, bias_a, ratio * bias_b) / mean_b
+    return ScoreEstimate(1.0 - ratio, 1.0 - ratio - width, min(1.0 - ratio + width, 1.0)), deviance
 
 
 def area_under_curve(
@@ -328,10 +338,10 @@ def area_under_curve(
     totals: tuple[float, float],
     total_noise: float,
 ) -> ScoreEstimate:
-    """Return the area from noisy counts of the two labels by bin, the lowest score first.
+    """Return the area from noisy counts of the two labels in each bin, the lowest scores first.
 
-    ``totals`` say how many targets of 0 and of 1 there are, as far as ``total_noise`` tells: counts
-    of many bins, made to add up to them, have less noise.
+    ``totals`` are the numbers of targets of 0 and of 1, with noise ``total_noise``. The counts are
+    shifted to add up to them, which reduces the noise of many bins.
 
     Examples
     --------
@@ -349,11 +359,11 @@ def area_under_curve(
     area = float(below @ ones / n_ones)
     variance = 0.0
     for share, counts, total in ((below, ones, n_ones), (above, zeros, n_zeros)):
-        away = share - area
-        variance += max(float(away**2 @ counts), 0.0) / total**2  # through sampling
-        variance += noise_std**2 * float(((away - away.mean()) ** 2).sum()) / total**2
-        variance += (total_noise * float(away.mean()) / total) ** 2
-    # Of two scores in one bin that of a 1 is as often the higher one as elsewhere, at most.
+        deviations = share - area
+        variance += max(float(deviations**2 @ counts), 0.0) / total**2  # through sampling
+        variance += noise_std**2 * float(((deviations - deviations.mean()) ** 2).sum()) / total**2
+        variance += (total_noise * float(deviations.mean()) / total) ** 2
+    # Within a bin, a target of 1 has the higher score at most as often as over all bins.
     ties = max(float(zeros @ ones), 0.0) / (n_zeros * n_ones)
-    reach = math.hypot(Z * math.sqrt(variance), ties * (area - 0.5))
-    return ScoreEstimate(*np.clip([area, area - reach, area + reach], 0.0, 1.0).tolist())
+    width = math.hypot(Z * math.sqrt(variance), ties * (area - 0.5))
+    return ScoreEstimate(*np.clip([area, area - width, area + width], 0.0, 1.0).tolist())

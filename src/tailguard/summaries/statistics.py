@@ -1,9 +1,9 @@
-"""The statistics of a summary: their plan, and the run.
+"""The statistics of a summary: how they are planned and run on one budget.
 
-All statistics of all columns are planned together, so one budget is divided once, for the least sum
-of predicted errors. With Gaussian noise an error is proportional to ``1 / mu``, and squares of mu
-add up: the best part of ``mu**2`` is proportional to the two thirds power of the error at mu 1.
-With Laplace noise epsilons add up, and the power is one half.
+All statistics of all columns are planned together. The budget is divided once, so that the sum of
+predicted errors is least. With Gaussian noise an error is proportional to ``1 / mu``, and squares
+of mu add up. So the best share of ``mu**2`` is proportional to the error at mu 1, to the power two
+thirds. With Laplace noise epsilons add up, and the power is one half.
 
 Reference
 ---------
@@ -40,27 +40,32 @@ SPANNING = (0.02, 0.05, 0.5, 0.95, 0.98)
 """Levels of the quantiles that give a histogram its range."""
 
 FALSE_COLUMN = 0.05
-"""Largest expected part of noise among columns shown; chance that a table of noise shows one."""
+"""Largest expected fraction of pure noise among the columns that are shown. Also the probability
+that a table of pure noise shows a column.
+"""
 
-# Predicted errors at mu 1 are these over the number of records, in standard deviations of a normal
-# column, times the root of the number of columns. For quantiles: 1.5 records over a density of .3;
-# for moments: a range of 4 standard deviations. Quantiles that only give a range count less.
+# A predicted error at mu 1, in standard deviations of a normal column, is this constant times the
+# root of the number of columns, divided by the number of records. For quantiles: 1.5 records over a
+# density of 0.3. For moments: a range of 4 standard deviations. If quantiles only give a range,
+# they count less.
 QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
-# The total weight may be imprecise: every histogram counts all cells as well.
+# The total weight may be imprecise, because every histogram counts all cells as well. With the
+# second number, in standard deviations, a total is an upper bound.
 TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
-# For products rows are clipped to this many standard deviations times the root of the columns.
+# Before products, rows are clipped at this many standard deviations times the root of the number of
+# columns.
 PRODUCT_RADIUS = 1.5
 SMALLEST_RADIUS = 1e-250  # its inverse is finite
 
 PURPOSES = {
-    "moments": "means and spreads of cells cut to a private range",
+    "moments": "means and spreads of cells clipped to a private range",
     "correlations": "products of pairs of standardised cells",
     "levels": "how many records have each declared level",
     "count": "how many records meet the declared levels",
     "weights": "how much all records weigh together",
     "histogram": "how many cells lie in each bin",
 }
-"""Statistics beside quantiles, and what their releases are for."""
+"""Purposes of the releases of all statistics except quantiles."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +75,21 @@ class Statistics:
     Attributes
     ----------
     columns, by
-        The features that are numbers, and the indicators of each column that makes groups.
+        The columns of numbers, and the indicators of each column whose levels make groups.
     levels
-        The levels of quantiles; empty for no quantiles.
+        The levels of the requested quantiles.
     moments, products
-        Whether means and spreads, and products of pairs, are released.
+        Whether means and spreads, and products of pairs of columns, are released.
     tables
-        Tables of declared levels to count.
+        The tables of declared levels to count.
     counted
-        The indicators of some declared columns, and the codes that a count includes.
+        For a single count: the indicators of declared columns, and the codes that it includes.
     bins, edges
-        A histogram of ``bins`` bins in a private range, or between public edges.
+        For a histogram: the number of bins in a private range, or the public edges.
     spend
-        Factors on the parts of the budget that statistics get.
+        Maps names of statistics to factors on their parts of the budget.
     weighted
-        Whether records have weights; before a search their total is released.
+        Whether records have weights. If so, their total is released before the search.
     """
 
     columns: tuple[int, ...] = ()
@@ -101,7 +106,7 @@ class Statistics:
 
     @property
     def search(self) -> QuantileSearch | None:
-        """The search for quantiles, which moments and bins need as well."""
+        """The search for quantiles, which also gives moments and bins their range."""
         if not (self.levels or self.moments or self.bins):
             return None
         levels = self.levels or (SPANNING if self.bins else LOCATING)
@@ -116,15 +121,18 @@ class Statistics:
     @property
     def _errors(self) -> dict[str, float]:
         """The predicted error of each requested statistic, at mu 1."""
-        k, quantile_error = len(self.columns), QUANTILE_ERROR if self.levels else LOCATING_ERROR
+        n_columns, quantile_error = (
+            len(self.columns),
+            QUANTILE_ERROR if self.levels else LOCATING_ERROR,
+        )
         errors = {
-            "quantiles": quantile_error * math.sqrt(k) if self.search else 0.0,
-            "moments": MOMENT_ERROR * math.sqrt(k) if self.moments else 0.0,
-            "correlations": PRODUCT_RADIUS**2 * k if self.products else 0.0,
+            "quantiles": quantile_error * math.sqrt(n_columns) if self.search else 0.0,
+            "moments": MOMENT_ERROR * math.sqrt(n_columns) if self.moments else 0.0,
+            "correlations": PRODUCT_RADIUS**2 * n_columns if self.products else 0.0,
             "levels": math.sqrt(2.0 * len(self.tables)),
-            "histogram": math.sqrt(2.0 * k) if self.bins or self.edges else 0.0,
+            "histogram": math.sqrt(2.0 * n_columns) if self.bins or self.edges else 0.0,
             "count": 1.0 if self.counted else 0.0,
-            "weights": TOTAL_ERROR * math.sqrt(k) if self.weighted and self.search else 0.0,
+            "weights": TOTAL_ERROR * math.sqrt(n_columns) if self.weighted and self.search else 0.0,
         }
         return {name: error for name, error in errors.items() if error > 0.0}
 
@@ -134,12 +142,11 @@ class Statistics:
         for name in self.spend:
             if name not in errors:
                 raise InputError(
-                    f"spend must name statistics that are asked for, {', '.join(errors)}; got "
-                    f"{name!r}."
+                    f"spend must name requested statistics, {', '.join(errors)}; got {name!r}."
                 )
         power = 1.0 / 2.0 if pure else 2.0 / 3.0
-        sizes = {name: self.spend.get(name, 1.0) * e**power for name, e in errors.items()}
-        return {name: size / sum(sizes.values()) for name, size in sizes.items()}
+        unscaled = {name: self.spend.get(name, 1.0) * e**power for name, e in errors.items()}
+        return {name: size / sum(unscaled.values()) for name, size in unscaled.items()}
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Compute stages and shares from public numbers; no record is read."""
@@ -157,14 +164,14 @@ class Statistics:
             planned = parts.pop("quantiles")
             shares = self.search.parts(budget, planned, *size)
             stages += self.search.stages(budget, shares)
-            left = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
-            parts = {name: left * part for name, part in parts.items()}
+            rest = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
+            parts = {name: rest * part for name, part in parts.items()}
         stages += [self._stage(name, part_of(budget, part)) for name, part in parts.items()]
         if self.search is not None:
             parts = {"quantiles": sum(shares)} | parts
         shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
         remark = f"budget by statistic, for the least sum of predicted errors: {shared}"
-        for stage in stages:  # calibration refuses noise that lattices cannot represent
+        for stage in stages:  # to refuse noise that lattices cannot represent, before any release
             noise_std_of(self._query(stage.name), *size, stage.asked)
         return Plan("summary", problem, guarantee, tuple(stages), remarks=(remark,))
 
@@ -201,11 +208,11 @@ class Statistics:
         return total + rows * (OCTAVES.size + 2 + (SEARCHES + REFINEMENTS + 1) * size)
 
     def run(self, plan: Plan, gate: Gate) -> "SummarySolution":
-        """Run all planned releases, and combine their answers."""
+        """Make all planned releases, and combine their answers."""
         empty = np.zeros(0)
         solution = SummarySolution(empty, 0.0, plan, empty, math.nan, trace=empty[None, :])
         n_rows, stages = gate.n_records, plan.by_name
-        total, total_std, most = float(n_rows), 0.0, float(n_rows)
+        total, total_std, largest_total = float(n_rows), 0.0, float(n_rows)
 
         def ask(name: str, state: Any) -> tuple[FloatArray, float]:
             query, stage = self._query(name), stages[name]
@@ -214,13 +221,13 @@ class Statistics:
 
         if "weights" in stages:
             (answer,), total_std = ask("weights", None)
-            total = min(max(float(answer), 1.0), most)
-            most = min(total + SURELY_MORE * total_std, most)
+            total = min(max(float(answer), 1.0), largest_total)
+            largest_total = min(total + SURELY_MORE * total_std, largest_total)
         if self.search is not None:
-            quantiles = self.search.run(plan, gate, most)
+            quantiles = self.search.run(plan, gate, largest_total)
             if not self.by:
-                full = [e.total for e in quantiles.estimates if e.settle(total, total_std)]
-                total = float(np.mean(full)) if self.weighted and full else total
+                full_totals = [e.total for e in quantiles.estimates if e.settle(total, total_std)]
+                total = float(np.mean(full_totals)) if self.weighted and full_totals else total
             solution = replace(solution, quantiles=quantiles, total=total)
         estimates = () if solution.quantiles is None else solution.quantiles.estimates
         if self.moments:
@@ -238,8 +245,8 @@ class Statistics:
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
             totals = np.array([each.total for each in estimates])
-            at_least = max(total, float(totals.max()))
-            correlation, noise = correlations_of(products, totals, at_least, noise_std)
+            n_cells = max(total, float(totals.max()))
+            correlation, noise = correlations_of(products, totals, n_cells, noise_std)
             solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)
@@ -257,26 +264,28 @@ class Statistics:
         return solution
 
     def _by_table(self, counts: FloatArray, total: float) -> tuple[FloatArray, ...]:
-        """Return the counts of each table, adjusted so that they sum to the number of records."""
+        """Return the counts of each table, adjusted so that they sum to ``total``."""
         return tuple(
             nearest_shares(part, total).reshape([len(columns) + 2 for columns in table])
             for part, table in zip(self._parts_of(counts), self.tables, strict=True)
         )
 
     def _total_of(self, counts: FloatArray, n_rows: int) -> float:
-        """Estimate the total weight: each table holds all records, with noise by its size."""
+        """Estimate the total weight from all tables: each contains all records."""
         parts = self._parts_of(counts)
         mean = sum(part.mean() for part in parts) / sum(1.0 / part.size for part in parts)
         return min(max(float(mean), 1.0), float(n_rows))
 
     def _parts_of(self, counts: FloatArray) -> list[FloatArray]:
+        """Split released counts into those of each table."""
         return np.split(counts, np.cumsum([n_codes(table) for table in self.tables])[:-1])
 
 
 def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
     """Return evenly spaced edges over the range in which nearly all cells lie.
 
-    Its ends are released edges that surely, by three noise deviations, have cells on both sides.
+    The range ends at released edges. Beyond each of them lies at least 1 % of the cells, by three
+    standard deviations of the noise.
     """
     shares, slack = estimate.shares, 3.0 * estimate.noise_of_shares(0.0)
     inside = np.flatnonzero((shares > 0.01 + slack) & (shares < 0.99 - slack))
@@ -295,8 +304,8 @@ class SummarySolution(Solution):
     quantiles, moments, correlation
         Distributions, moments and the correlation matrix, if they were requested.
     counts, noise_std
-        A table for each set of levels; or a histogram's counts and edges; or one count; and the
-        noise of a count.
+        The counts of each table of levels, or a histogram's counts and edges, or one count. And the
+        standard deviation of the noise of a count.
     correlation_noise
         Standard deviation of the privacy noise of each correlation.
     total
@@ -313,25 +322,28 @@ class SummarySolution(Solution):
 
     @property
     def mostly_empty(self) -> BoolArray:
-        """Which distributions surely hold less than half of the total weight of all records."""
+        """Which columns surely have cells for less than half of the total weight of all records."""
         estimates = () if self.quantiles is None else self.quantiles.estimates
-        most = [each.total + SURELY_MORE * each.total_std for each in estimates]
-        return np.array(most) < self.total / 2.0
+        largest = [each.total + SURELY_MORE * each.total_std for each in estimates]
+        return np.array(largest) < self.total / 2.0
 
     @property
     def unseen(self) -> BoolArray:
-        """Which distributions do not exceed the noise, or hold no more cells than noise may make.
+        """Which columns do not exceed the noise, or have no more cells than noise may simulate.
 
-        At most a part ``FALSE_COLUMN`` of those shown is expected to be noise: the more columns
-        exceed the noise, the lower the threshold for each (Benjamini and Hochberg 1995, Theorem 1).
+        Among the columns shown, the expected fraction of noise is at most ``FALSE_COLUMN``: the
+        more columns exceed the noise, the lower is the threshold (Benjamini and Hochberg 1995,
+        Theorem 1).
         """
         estimates = () if self.quantiles is None else self.quantiles.estimates
         significance = np.array([each.significance for each in estimates])
-        hypotheses = significance.size / (1.0 + np.arange(significance.size))
-        least = [detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in hypotheses]
+        n_hypotheses = significance.size / (1.0 + np.arange(significance.size))
+        thresholds = [
+            detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in n_hypotheses
+        ]
         ranked = np.sort(significance)[::-1]
-        passing = ranked[ranked >= least]
-        # One in 500 levels without records passes this rule (computed by simulation); without it
-        # one in 40 is shown.
-        few = np.array([each.total < 3.0 * each.total_std for each in estimates], dtype=bool)
-        return few | (significance < (passing[-1] if passing.size else math.inf))
+        passing = ranked[ranked >= thresholds]
+        # With this rule one in 500 levels without records is shown, and one in 40 without it
+        # (computed by simulation).
+        too_few = np.array([each.total < 3.0 * each.total_std for each in estimates], dtype=bool)
+        return too_few | (significance < (passing[-1] if passing.size else math.inf))
