@@ -62,7 +62,7 @@ class MeanFacts:
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
     ) -> float:
-        """Evaluate a paper's formula at these sizes, a moment and those ``others`` that it takes."""
+        """Evaluate a paper's formula at the sizes, a moment and those ``others`` that it takes."""
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}

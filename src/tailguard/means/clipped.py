@@ -3,35 +3,34 @@
 With an assumed moment, or a clip norm, it is the papers' estimator: rows are clipped at a fixed
 norm.
 
-Without either, a centre and a scale of every column are released, then a histogram of the rows'
-norms about the centre. The largest clip level is put where its noise and the tail that it cuts off
-balance; shells below it cost nothing more.
+Without either, a centre and a scale of every column are released, then a histogram of the distances
+of rows from the centre. The largest clip level balances its noise and the bias of clipping there;
+shells below it cost nothing more.
 
 *Shells.* A row clipped at radius ``R_K`` is the sum of its parts in the shells between the radii
-``R_1 < ... < R_K``. Each shell of width ``w`` is released in units of ``sqrt(w)``. One row's parts,
-as one vector, then have norm at most ``sqrt(w_1 + ... + w_K) = sqrt(R_K)``, so that noise of
+``R_1 < ... < R_K``. Each shell of width ``w`` is released in units of ``sqrt(w)``. Then the parts
+of a row, as one vector, have norm at most ``sqrt(w_1 + ... + w_K) = sqrt(R_K)``, so that noise of
 standard deviation ``2 sqrt(R_K) / mu`` on each number is enough. Adding up the first ``k`` shells
-gives the sum clipped at ``R_k`` with variance ``4 R_K / mu^2`` times ``w_1 + ... + w_k``, that is
+gives the sum clipped at ``R_k`` with variance ``4 R_K / mu^2`` times ``w_1 + ... + w_k = R_k``, so
 ``noise std at R_k = 2 sqrt(R_k R_K) / mu``. At the largest radius this is exactly the noise of a
-release of that radius alone.
+release at that radius alone.
 
-*Slopes.* Each level ``R`` is corrected for the pull of clipping towards the centre: moving the
-centre by ``h`` moves the clipped mean by ``(1 - g) h``, with the mean slope
-``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``, read off the histogram. Dividing by ``g`` is one step
-of Newton's method, exact to first order for rows whose direction does not depend on their norm.
+*Slopes.* Clipping at a level ``R`` pulls the mean towards the centre, which is corrected: moving
+the centre by ``h`` moves the clipped mean by ``(1 - g) h``. The histogram gives the mean slope ``g
+= P(r <= R) + (1 - 1/d) E(R / r; r > R)``. Dividing by ``g`` is one step of Newton's method, exact
+to first order for rows whose direction does not depend on their norm.
 
-*Mixture.* Which level to believe is decided from the released shells. The last mean is nearly
-unbiased and the noisiest. For weights ``a`` that add up to one, ``|sum_k a_k t_k - t_K|^2``
-estimates the squared bias plus the variance of the difference, which is known; so the squared error
-is estimated without bias, up to a constant, by
-``|sum_k a_k (t_k - t_K)|^2 + 2 size * sum_k a_k cov(t_k, t_K)``, a convex quadratic over the
-simplex.
+*Mixture.* The released shells also decide the weights of the levels. The mean ``t_K`` at the last
+level is nearly unbiased and the noisiest. For weights ``a`` that add up to one, ``|sum_k a_k t_k -
+t_K|^2`` estimates the squared bias plus the variance of the difference, which is known. So the
+squared error has an unbiased estimate, up to a constant, ``|sum_k a_k (t_k - t_K)|^2 + 2 size *
+sum_k a_k cov(t_k, t_K)``, a convex quadratic over the simplex.
 
 Reference
 ---------
 Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang, Liang and Yi 2021;
-Stein 1981, Theorem 1 (unbiased estimates of risk); James and Stein 1961, for ``columns - 2`` in the
-place of the number of coordinates, where there are more than a few. The shells are this library's.
+Stein 1981, Theorem 1 (unbiased estimates of risk); James and Stein 1961, for ``size = columns - 2``
+in place of the number of columns, if there are more than a few. The shells are this library's.
 """
 
 import math
@@ -66,7 +65,7 @@ from tailguard.queries.base import GaussianQuery, sum_sensitivity
 from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
-MOST_SHELLS = 4  # by trial, as the ratios of their radii
+MOST_SHELLS = 4  # by trial, like the ratios of their radii
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,12 @@ class ClippedShells(GaussianQuery):
     units
         The coordinate system in which rows are read.
     radii
-        Where the shells end, in increasing order.
+        The outer radii of the shells, in increasing order.
 
     Guarantee
     ---------
-    Replacing any record by any other moves the released sums, each in units of the root of its
-    shell's width, by at most ``2 * sqrt(radii[-1])`` in l2 norm, plus the charged rounding, under
+    The released sums are in units of the root of their shell's width. Replacing any record by any
+    other moves them by at most ``2 * sqrt(radii[-1])`` in l2 norm, plus the charged rounding, under
     replace-one neighbours.
 
     Edge cases
@@ -113,7 +112,7 @@ class ClippedShells(GaussianQuery):
 
     @property
     def root_widths(self) -> FloatArray:
-        """Roots of the widths of the shells, the units of their release."""
+        """Roots of the widths of the shells: the units in which their sums are released."""
         return np.sqrt(np.diff(self.radii, prepend=0.0))
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -122,7 +121,7 @@ class ClippedShells(GaussianQuery):
         return sum_sensitivity(float(np.sqrt(self.radii[-1])), size, n_rows)
 
     def read_state(self, state: Any) -> None:
-        """Refuse radii that do not increase; there is no state."""
+        """Refuse radii that do not increase; the state is not used."""
         widths = np.diff(self.radii, prepend=0.0)
         if not (np.isfinite(widths).all() and (widths > 0).all()):
             raise InputError(f"radii must be finite, positive and increasing; got {self.radii}.")
@@ -130,9 +129,9 @@ class ClippedShells(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: None, grid: float) -> IntArray:
         """Sum the parts of the rows of a block on the lattice.
 
-        The part of a row of norm ``r`` in a shell points along the row, and its length in units of
-        the root of the shell's width is that root times the share of the shell that lies below
-        ``r``: so the parts of one record have l2 norm at most the root of the last radius.
+        A row of norm ``r`` has in each shell a part that points along the row. In units of the root
+        of the shell's width, the length of the part is that root times the share of the shell below
+        ``r``. So the parts of one record have l2 norm at most the root of the last radius.
         """
         radii, n_columns = np.array(self.radii, dtype=np.float64), self.units.size
         inner, widths = np.append(0.0, radii[:-1]), np.diff(radii, prepend=0.0)
@@ -140,7 +139,7 @@ class ClippedShells(GaussianQuery):
         limits = self.root_widths * shrink(total.size)
         for read in self.units.score(block):
             shares = np.clip((read.radius[:, None] - inner) / widths, 0.0, 1.0)
-            # A width below normal floats is read as zero, and zero over zero is NaN.
+            # A width below the normal floats may count as zero, and zero over zero is NaN.
             lengths = np.where(shares > 0.0, shares, 0.0) * limits * read.inverse[:, None]
             if read.weight is not None:
                 lengths *= read.weight[:, None]
@@ -151,12 +150,12 @@ class ClippedShells(GaussianQuery):
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the mean part of a row in each shell: one row per shell."""
+        """Return the mean of the rows' parts in each shell, one shell per row."""
         shells: FloatArray = noised.reshape(len(self.radii), -1) * self.root_widths[:, None]
         return shells / n_rows
 
     def noise_stds(self, n_rows: int, mu: float) -> FloatArray:
-        """Return the deviation of the noise on each number of each shell, after ``finish``."""
+        """Return the noise std of the numbers of each shell, after ``finish``."""
         calibration = self.calibrate(n_rows, self.units.size, mu)
         return self.root_widths * (calibration.noise_std / n_rows)
 
@@ -176,7 +175,7 @@ class Clipped(MeanMethod):
     Attributes
     ----------
     clip_norm
-        A public clip norm, in the units of the data; no scale is released then.
+        A public clip norm, in the units of the data. If it is given, no scale is released.
 
     Guarantee
     ---------
@@ -208,7 +207,7 @@ class Clipped(MeanMethod):
     )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the shells and combine them."""
+        """Release the shells and combine them."""
         stage = plan.stage("mean")
         if "clip norm" in plan.settings:
             units = Units.raw(gate.n_features, intercept=False)
@@ -223,19 +222,19 @@ class Clipped(MeanMethod):
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan to release shells of several clip norms."""
         weighing, budget = planned_total(facts)
-        units_plan, left = PrivateUnits.of(facts, "norm", budget)
-        d = facts.n_features
-        stage = Stage.of(left, "mean", "the clipped mean", 1, MOST_SHELLS * d)
-        unit_noise = _noise_per_unit(facts.n_rows, d, stage.mu)
+        units_plan, rest = PrivateUnits.of(facts, "norm", budget)
+        n_features = facts.n_features
+        stage = Stage.of(rest, "mean", "the clipped mean", 1, MOST_SHELLS * n_features)
+        unit_noise = _noise_per_unit(facts.n_rows, n_features, stage.mu)
         expected = units_plan.expected_of_clip(facts, unit_noise)
         return self.planned(facts, (*weighing, *units_plan.stages, stage), expected)
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
         """Plan with one clip norm."""
-        budget, d = self.spent(facts), facts.n_features
+        budget, n_features = self.spent(facts), facts.n_features
         level = self.chosen_level(facts, budget)
-        stage = Stage.of(budget, "mean", "the clipped mean", 1, d)
-        noise = 2.0 * level.value * math.sqrt(d) / (facts.n_rows * stage.mu)
+        stage = Stage.of(budget, "mean", "the clipped mean", 1, n_features)
+        noise = 2.0 * level.value * math.sqrt(n_features) / (facts.n_rows * stage.mu)
         expected = Expected(noise, level.bias, level.sampling)
         return self.planned(facts, (stage,), expected, {"clip norm": level.value})
 
@@ -245,7 +244,7 @@ class Clipped(MeanMethod):
         assert moment is not None
         if moment.kind == "norm":
             clip_norm = facts.into(gradient_clip_norm, moment, mu=mu)
-            # A bound on the norm counts all directions at once.
+            # A bound on the norm covers all directions together, so the dimension does not enter.
             bias = facts.into(clipping_bias, moment, clip_norm=clip_norm, n_features=1)
             return Level(clip_norm, bias, facts.sampling * math.sqrt(facts.n_features))
         return directional_level(facts, mean_clip_norm, rho=mu**2 / 2.0)
@@ -261,15 +260,15 @@ def _from_shells(
 ) -> Solution:
     """Release the shells, divide by the ``total``, and mix them for the least estimated error.
 
-    ``total_noise`` is the noise of the total over the total: it moves the mean by that part of its
-    distance to the center.
+    ``total_noise`` is the noise of the total divided by the total. It moves the mean by this
+    fraction of its distance from the centre.
     """
-    d, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_noise_per_unit(total, d, stage.mu))
-    # One or two columns say little about which clip level is right: they get a second one only.
-    most, ratio = (MOST_SHELLS, 2.0) if d > 2 else (2, 3.0)
-    room = math.log(max(largest / released.distribution.quantile(0.5), 1.0), ratio)
-    count = 1 + min(most - 1, int(room))
+    n_features, stage = gate.n_features, plan.stage("mean")
+    largest = released.distribution.radius(_noise_per_unit(total, n_features, stage.mu))
+    # With one or two columns the data say little about the best clip level: two shells are enough.
+    most_shells, ratio = (MOST_SHELLS, 2.0) if n_features > 2 else (2, 3.0)
+    n_steps = math.log(max(largest / released.distribution.quantile(0.5), 1.0), ratio)
+    count = 1 + min(most_shells - 1, int(n_steps))
     radii = largest * ratio ** -np.arange(count - 1.0, -1.0, -1.0)
     query = ClippedShells(released.units, tuple(radii.tolist()))
     shells = gate.ask(query, None, stage, total=total)
@@ -279,29 +278,29 @@ def _from_shells(
     means, noise = sums @ shells, sums * noise_stds
     weights = least_error_weights(means, noise)
     scale, value = released.units.scale, weights @ means
-    found: dict[str, float | int | str] = {
+    settings: dict[str, float | int | str] = {
         "largest clip norm": float(largest),
         "believed clip norm": float(weights @ radii),
     }
     notes: tuple[str, ...] = ()
     if total_noise > 0.0:
-        found["total weight, in weight_bound"] = total
+        settings["total weight, in weight_bound"] = total
         by_person = gate.unit.person is not None
         notes = light_weights(total, total_noise * total, gate.n_records, by_person=by_person)
     return mean_solution(
         plan,
         released.units.center + scale * value,
         scale * np.hypot(float(np.linalg.norm(weights @ noise)), value * total_noise),
-        found,
+        settings,
         notes,
     )
 
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the weights of the means, one per row, that have the least estimated error.
+    """Return the weights that give the means, one per row, the least estimated error.
 
-    ``noise[k, j]`` is the standard deviation that the noise of shell ``j``, which is independent of
-    that of others, gives every coordinate of mean ``k``.
+    ``noise[k, j]`` is the standard deviation of every coordinate of mean ``k`` through the noise of
+    shell ``j``. Shells have independent noise.
     """
     differences = means - means[-1]
     columns = means.shape[1]

@@ -345,13 +345,9 @@ class Iterative(MeanMethod):
 
     def _stage(self, facts: MeanFacts, budget: Share, *, shuffled: bool) -> Stage:
         n_groups = self.groups(facts.problem)
-        purpose, partition = (
-            f"the clipped means of {n_groups} groups",
-            {"block_map": GROUPS, "n_blocks": n_groups},
-        )
-        return Stage.of(
-            budget, "mean", purpose, 1, facts.n_features, **partition, shuffled=shuffled
-        )
+        purpose = f"the clipped means of {n_groups} groups"
+        blocks: dict[str, Any] = {"block_map": GROUPS, "n_blocks": n_groups}
+        return Stage.of(budget, "mean", purpose, 1, facts.n_features, **blocks, shuffled=shuffled)
 
     def _cheapest(
         self, facts: MeanFacts, share: Share, released: tuple[Event, ...]

@@ -1,14 +1,14 @@
-"""Location, scale and tail of every column, released for means without an assumed moment.
+"""Private units for means without an assumed moment: location, scale and tail of the columns.
 
-Centres and scales come from :mod:`tailguard.scaling`, paid in mu or in pure epsilon. Its histograms
-get enough that the noise of a bin is a small part of the records, but at most a quarter of the
-budget. The rest goes to the histogram of magnitudes.
+Centres and scales come from :mod:`tailguard.scaling`, which spends mu or pure epsilon. Its
+histograms get so much budget that the noise of a bin is a small fraction of the records, but at
+most a quarter. A tenth goes to the histogram of magnitudes, and the rest to the mean.
 
 Reference
 ---------
 Karwa and Vadhan 2018, Section 3 (units before means); Huang, Liang and Yi 2021 (tails before
 means); Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms, with Laplace noise).
-``privacy/books/books.py`` has the proof that Gaussian shares may move between releases.
+``privacy/books/books.py`` proves that unspent Gaussian budget may move between releases.
 """
 
 import math
@@ -58,19 +58,19 @@ BIN_NOISE = 1.0 / 40.0  # target noise of a bin, as a part of the records: a thi
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
-SMALLEST_DIVISOR = 0.25  # of a mean
+SMALLEST_DIVISOR = 0.25  # means are divided by at least this
 
-ROUNDING = 1.0 - 1e-12  # sums of squares are rounded
+ROUNDING = 1.0 - 1e-12  # keeps rounded sums of squares within the budget
 
 
 def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
-    """Return the std of Gaussian noise with as heavy a tail as the noise of the histograms."""
-    query = ColumnHistograms(tuple(range(columns)), Bins("linear", -1.0, 1.0, 2))  # as of any bins
+    """Return the std of Gaussian noise with as heavy a tail as the noise of histograms."""
+    query = ColumnHistograms(tuple(range(columns)), Bins("linear", -1.0, 1.0, 2))  # any bins do
     return tail_noise(query, n_rows, n_features, stage.asked)
 
 
 class MeanHistograms:
-    """Asks the gate for the histograms of planned stages, and keeps count of unused releases."""
+    """Releases the histograms of planned stages, and counts the releases that are left."""
 
     def __init__(self, gate: Gate, stages: Sequence[Stage], total: int) -> None:
         self._gate, self._total = gate, total
@@ -78,7 +78,7 @@ class MeanHistograms:
         self._times_left = {stage.name: stage.times for stage in stages}
 
     def n_rows(self, stage: Stage | None = None) -> int:
-        """Return how many records there are, or their total weight: every stage reads all."""
+        """Return the number of records, or their total weight; every stage reads all records."""
         return self._total
 
     def plans(self, name: str) -> bool:
@@ -90,24 +90,24 @@ class MeanHistograms:
         return self._stages[name]
 
     def left(self) -> float:
-        """Return the mu that these stages have left."""
+        """Return the mu of the releases that are left."""
         return math.hypot(
             *(s.mu * math.sqrt(self._times_left[s.name]) for s in self._stages.values())
         )
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of joint histograms of this many columns."""
+        """Return the noise of a release of histograms of this many columns."""
         return noise_of(stage, columns, self._gate.n_records, self._gate.n_features)
 
     def histograms(
         self, query: Query, state: Any, stage: Stage, *, columns: int = 1
     ) -> tuple[FloatArray, float]:
-        """Ask for one release of the stage; return counts and their noise."""
+        """Make one release of the stage; return counts and their noise."""
         self._times_left[stage.name] -= 1
         return self._gate.ask(query, state, stage), self.noise_std(columns, stage)
 
     def topped_up(self, stage: Stage) -> Stage:
-        """Return a stage that also spends the rest of these; Laplace noise stays as planned."""
+        """Add the mu that is left to a Gaussian stage; a Laplace stage stays as planned."""
         if isinstance(stage.asked, Laplace):
             return stage
         return replace(stage, mu=math.hypot(stage.mu, self.left()) * ROUNDING)
@@ -115,7 +115,7 @@ class MeanHistograms:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedUnits:
-    """Units, the distribution of magnitudes in them, and the share of records that are not void."""
+    """Units, the distribution of magnitudes in these units, and the share of valid records."""
 
     units: Units
     distribution: MagnitudeDistribution
@@ -123,9 +123,9 @@ class ReleasedUnits:
 
     def mean_slope(self, radius: float) -> float:
         """Return the slope of the mean of rows clipped at a radius, against the true mean."""
-        beside = 1.0 - 1.0 / self.units.size
+        across = 1.0 - 1.0 / self.units.size
         slope = self.distribution.expected(
-            lambda r: np.where(r <= radius, 1.0, beside * radius / r)
+            lambda r: np.where(r <= radius, 1.0, across * radius / r)
         )
         return max(slope * self.fraction, SMALLEST_DIVISOR)
 
@@ -142,17 +142,17 @@ class PrivateUnits:
     def of(
         cls, facts: MeanFacts, of_what: Magnitude, budget: Share | None = None
     ) -> tuple["PrivateUnits", Share]:
-        """Divide the given or remaining budget between units and mean; also return the rest."""
+        """Plan the releases; return them and the rest of ``budget``, by default the whole one."""
         budget, width = budget or facts.budget, facts.n_features
         cells = _magnitudes(Units.raw(width, intercept=False), of_what)
         tail = part_of(budget, TAIL_SHARE)
         calibration = calibration_for(cells, facts.n_rows, width, tail)
         assert isinstance(calibration, Calibration)
-        spent = calibration.share  # noise on a lattice is a little more than what is asked for
+        spent = calibration.share  # on a lattice the noise is a little more than requested
         tail = Laplace(spent) if facts.pure else Gaussian(spent)
-        what = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
-        words, size = f"a histogram of {what}", len(cells.edges) + 1
-        histogram = Stage.of(tail, "tail", words, 1, size, by_place=cells.by_place)
+        magnitudes = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
+        purpose, size = f"a histogram of {magnitudes}", len(cells.edges) + 1
+        histogram = Stage.of(tail, "tail", purpose, 1, size, by_place=cells.by_place)
         unit = facts.problem.unit
         if unit is not None:
             return cls((histogram,), of_what, unit), part_of(budget, 1.0 - TAIL_SHARE)
@@ -162,28 +162,28 @@ class PrivateUnits:
 
     @classmethod
     def planned(cls, plan: Plan, of_what: Magnitude) -> "PrivateUnits":
-        """Read these releases off a plan."""
+        """Return the releases for units that a plan contains."""
         released = tuple(stage for stage in plan.stages if stage.name not in ("mean", WEIGHT))
         return cls(released, of_what, plan.problem.unit)
 
     def assumed(self, n_features: int) -> MagnitudeDistribution:
-        """Return the distribution that plans assume, and runs fall back to."""
+        """Return the distribution that plans assume, and runs if noise hides the released one."""
         return assumed_norms(n_features) if self.of_what == "norm" else assumed_entries()
 
     def expected_of_clip(self, facts: MeanFacts, unit_noise: float) -> Expected:
-        """Predict the error of rows clipped where their bias and their noise balance."""
+        """Predict the error of rows that are clipped where bias and noise balance."""
         distribution = self.assumed(facts.n_features)
         radius = distribution.radius(unit_noise)
         bias = distribution.cut_bias(radius)
-        # The second moment of these norms is not used: their tail is the sum of the columns' tails,
-        # an upper bound with 1.45 to 1.7 times the true moment.
+        # The second moment of the assumed norms is not used. Their tail is the sum of the columns'
+        # tails: an upper bound, whose second moment is 1.45 to 1.7 times the true one.
         sampling = facts.sampling * math.sqrt(facts.n_features)
         return Expected(unit_noise * radius, bias, sampling)
 
     def release(self, gate: Gate, total: int | None = None) -> ReleasedUnits:
-        """Measure the columns, then count magnitudes in the units found.
+        """Release the units, then the counts of magnitudes in these units.
 
-        ``total`` is what records weigh together; by default their number.
+        ``total`` is the total weight of the records, by default their number.
         """
         total = gate.n_records if total is None else total
         units, tail = self._units(gate, total)
@@ -192,7 +192,7 @@ class PrivateUnits:
         noise_std, tail_std = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, tail_std)
         counted = counts.sum() / (total * query.per_record)
-        # Fewer than all by three deviations of the noise: records are missing.
+        # Records are void if the count is too low by three standard deviations of its noise.
         slack = 3.0 * noise_std * math.sqrt(counts.size) / (total * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return ReleasedUnits(
@@ -202,7 +202,7 @@ class PrivateUnits:
         )
 
     def _units(self, gate: Gate, total: int) -> tuple[Units, Stage]:
-        """Return units, the public one about zero or measured ones, and what the tail may spend."""
+        """Return the units, public ones about zero or measured ones, and the stage of the tail."""
         *histograms, tail = self.stages
         if self.unit is not None:
             width = gate.n_features
@@ -213,21 +213,21 @@ class PrivateUnits:
 
 
 def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
-    """Plan to release the total weight, where records have weights; also return the rest."""
+    """Plan the release of the total weight, if records have weights; also return the rest."""
     if not facts.problem.has_weights:
         return (), facts.budget
     share = part_of(facts.budget, WEIGHT_SHARE)
     query = WeightTotals(squares=False)
     calibration = calibration_for(query, facts.n_rows, facts.n_features, share)
     assert isinstance(calibration, Calibration)
-    stage = Stage.of(Gaussian(calibration.share), WEIGHT, "what records weigh together", 1, 1)
+    stage = Stage.of(Gaussian(calibration.share), WEIGHT, "the total weight of the records", 1, 1)
     return (stage,), part_of(facts.budget, 1.0 - WEIGHT_SHARE)
 
 
 def released_total(plan: Plan, gate: Gate) -> tuple[int, float]:
-    """Release the total weight in parts of its bound, where planned, or return the records.
+    """Return the total weight in parts of the weight bound, and the deviation of its noise.
 
-    And the deviation of its noise.
+    The total is released if this is planned; otherwise it is the number of records.
     """
     if WEIGHT not in plan.by_name:
         return gate.n_records, 0.0
@@ -238,7 +238,7 @@ def released_total(plan: Plan, gate: Gate) -> tuple[int, float]:
 
 
 def affords_units(plan: Plan) -> bool:
-    """Whether typical columns are nearly sure to be measured: locations take more than sizes."""
+    """Whether typical columns are nearly sure to be measured; locations need more than sizes."""
     return plan.problem.n_rows > 1.5 * _fewest_records(plan)
 
 
@@ -260,7 +260,7 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
 
 
 def affords_tail(plan: Plan) -> bool:
-    """Whether the histogram of a plan is nearly sure to show a cell with an eighth of it."""
+    """Whether the planned tail histogram is nearly sure to show a bin with an eighth of it."""
     n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
     cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
     noise = tail_noise(cells, n_rows, n_features, plan.stage("tail").asked)
@@ -268,7 +268,7 @@ def affords_tail(plan: Plan) -> bool:
 
 
 def units_share(facts: MeanFacts, budget: Share) -> float:
-    """Return the part of the budget at which a bin's noise is as small as wanted."""
+    """Return the part of the budget at which the noise of a bin is on target."""
     sizes = _histograms(facts, budget, LARGEST_SHARE)[0]
     noise_std = noise_of(sizes, facts.n_features, facts.n_rows, facts.n_features)
     excess = noise_std / (BIN_NOISE * facts.n_rows)
@@ -277,9 +277,9 @@ def units_share(facts: MeanFacts, budget: Share) -> float:
 
 
 def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
-    """Share a part of the budget out over the histograms of columns.
+    """Distribute a part of the budget over the histograms of columns.
 
-    There are half as many pairs as records, and only the first location is always asked for.
+    There are only half as many pairs as records. Only the first location is always released.
     """
     stages = histogram_stages(
         MeasuredColumns(facts.n_features),
@@ -289,7 +289,7 @@ def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ..
         pair_differences=part * 0.2,
         refinements=len(FINEST_BINS),
     )
-    for stage in stages:  # calibration refuses what lattices do not carry
+    for stage in stages:  # to refuse noise that lattices cannot represent, before any release
         noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
     return tuple(stages)
 

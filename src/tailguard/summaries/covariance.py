@@ -25,7 +25,7 @@ class VarianceResult(SummaryResult):
     Attributes
     ----------
     groups, names
-        The group and the column of each number; without groups these have no names.
+        The group and the column of each number. Without ``by`` all group names are empty.
     value, std
         Variance and standard deviation of each column, group by group, of cells clipped to a
         private range.
@@ -160,7 +160,7 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     X
         Two or more columns of numbers: whatever ``tg.mean`` takes.
     options
-        As for ``tg.quantile``; not in pure differential privacy.
+        As for ``tg.quantile``. Pure differential privacy is refused.
 
     Guarantee
     ---------
@@ -180,8 +180,8 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.covariance(claims.features[:, :2], epsilon=1.0, delta=1e-6)
-    >>> found.value.shape
+    >>> result = tg.covariance(claims.features[:, :2], epsilon=1.0, delta=1e-6)
+    >>> result.value.shape
     (2, 2)
     """
     return _matrix("private covariances", X, options, in_units=True)
@@ -196,7 +196,7 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     X
         Two or more columns of numbers: whatever ``tg.mean`` takes.
     options
-        As for ``tg.quantile``; not in pure differential privacy.
+        As for ``tg.quantile``. Pure differential privacy is refused.
 
     Guarantee
     ---------
@@ -216,15 +216,15 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.correlation(claims.features[:, :2], epsilon=1.0, delta=1e-6)
-    >>> float(found.value[0, 0])
+    >>> result = tg.correlation(claims.features[:, :2], epsilon=1.0, delta=1e-6)
+    >>> float(result.value[0, 0])
     1.0
     """
     return _matrix("private correlations", X, options)
 
 
 def _matrix(title: str, X: Any, options: RunOptions, *, in_units: bool = False) -> MatrixResult:
-    """Release correlations, or covariances ``in_units`` of the columns; NaN where noise hides."""
+    """Release correlations or, with ``in_units``, covariances; NaN for columns that noise hides."""
 
     def make(table: SummaryTable) -> Statistics:
         columns = table.needs_numbers()

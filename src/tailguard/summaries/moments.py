@@ -1,11 +1,11 @@
-"""Means, spreads and correlations from sums of cut cells, and the range to which cells are cut.
+"""Means, spreads and correlations from sums of clipped cells, and the best clip range.
 
 Reference
 ---------
-Huang, Liang and Yi 2021, Section 3 (cut where the tail that is lost and the noise balance);
+Huang, Liang and Yi 2021, Section 3 (clip where lost tail and noise balance);
 Pickands 1975, Section 4 (a generalised Pareto tail from three of its quantiles); Higham 2002,
-"Computing the nearest correlation matrix", for what the last step approximates. Dwork and Roth
-2014, Proposition 2.1: all of it is post-processing.
+"Computing the nearest correlation matrix", which ``correlations_of`` approximates. Dwork and
+Roth 2014, Proposition 2.1 (all functions here are post-processing).
 """
 
 import math
@@ -17,10 +17,11 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.summaries.distribution import DistributionEstimate
 
-# Deviations of noise from which on the share of a tail is seen, and from which on there are cells
-# beyond what stands out; and those that count as the most that noise hides.
+# In standard deviations of the noise: how far the share of a tail must exceed zero to be detected;
+# to be sure, for the error of a tail; how far cells beyond all bins must exceed it to be detected;
+# and the largest share that noise may hide.
 SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
-# The shape of a tail above which the mean counts as unknown: laws of shape 1 and more have none.
+# If the shape of a tail is larger, the mean counts as unknown. From shape 1 on no mean exists.
 HEAVIEST = 0.7
 
 
@@ -31,13 +32,16 @@ class ColumnMoments:
     Attributes
     ----------
     mean, std
-        Of cells clipped to ``low`` and ``high``; the estimated clipping bias is added to the mean.
+        Mean and standard deviation of cells clipped to ``low`` and ``high``; the estimated clipping
+        bias is added to the mean.
     noise_std
-        Deviation of the privacy noise of the mean.
+        Standard deviation of the privacy noise of the mean.
     error_std
-        Deviation of the mean through sampling, noise and cuts; infinite where it is not known.
+        Standard deviation of the mean through sampling, noise and clipping; infinite if unknown.
     variance_noise
-        Deviation of the privacy noise of the variance.
+        Standard deviation of the privacy noise of the variance.
+    low, high
+        The clip range.
     """
 
     mean: FloatArray
@@ -54,8 +58,8 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
 
     Clipping at ``b`` biases the mean by the integral of the share above ``b``, and the variance by
     twice the integral of the share times the distance from the median. Noise on the mean is
-    ``noise_std`` times half the width, and on the variance times its square. The range of an
-    indicator is from zero to one: noise may hide one of them.
+    ``noise_std`` times half the width, and on the variance ``noise_std`` times the square of half
+    the width. An indicator has the range from zero to one, since noise may hide either value.
     """
     if estimate.like_indicator:
         return 0.0, 1.0
@@ -70,9 +74,9 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
     edges = at_places(within)
     below, above = (at_places(tail) for tail in _tails(estimate))
     first, middle, last = estimate.at(np.array([0.01, 0.5, 0.99]))
-    away, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
+    distances, half = np.abs(edges - middle), (edges - edges[:, None]) / 2.0
     mean = np.hypot(_up_to(edges, below)[:, None], _beyond(edges, above))
-    variance = 2.0 * (_up_to(edges, below * away)[:, None] + _beyond(edges, above * away))
+    variance = 2.0 * (_up_to(edges, below * distances)[:, None] + _beyond(edges, above * distances))
     noise = noise_std / total
     std = np.maximum(spread_within(estimate, first, last), 0.05 * half)
     with np.errstate(all="ignore"):
@@ -81,7 +85,7 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
         )
     error[~(half > 0.0)] = math.inf
     low, high = (float(edges[place]) for place in np.unravel_index(error.argmin(), error.shape))
-    # A column of one value has a range as well, whose inverse and square are numbers.
+    # The range of a column of one value also has a width whose inverse and square are finite.
     least = max(1e-9 * max(abs(low), abs(high)), 1e-200)
     return low, max(high, low + least)
 
@@ -89,8 +93,9 @@ def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float,
 def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
     """Return the shares below and above each edge, by which clipping there biases the mean.
 
-    Shares count as far as they exceed noise, and none beyond all bins. Beyond the outer quantiles,
-    a share that noise may hide counts up to that of a tail that falls exponentially from there.
+    A share counts as far as it exceeds noise; shares beyond all bins do not count. Beyond the outer
+    quantiles, a share that noise may hide counts up to the share of a tail that falls exponentially
+    from there.
     """
     shares, edges = estimate.shares[1:-1], estimate.edges[1:-1]
     outer, inner = 0.05, 0.25
@@ -108,7 +113,7 @@ def _tails(estimate: DistributionEstimate) -> tuple[FloatArray, FloatArray]:
 
 
 def _up_to(edges: FloatArray, height: FloatArray) -> FloatArray:
-    """Integrate up to each edge."""
+    """Return the integral of ``height`` up to each edge."""
     return np.append(0.0, np.cumsum((height[1:] + height[:-1]) / 2.0 * np.diff(edges)))
 
 
@@ -118,7 +123,7 @@ def _beyond(edges: FloatArray, height: FloatArray) -> FloatArray:
 
 
 def spread_within(estimate: DistributionEstimate, low: float, high: float) -> float:
-    """Return the standard deviation of a distribution function that is straight within bins."""
+    """Return the standard deviation of the distribution, clipped to a range, and even in bins."""
     edges, mass = np.clip(estimate.edges, low, high), np.diff(estimate.shares)
     middles, widths = (edges[1:] + edges[:-1]) / 2.0, np.diff(edges)
     middles = middles - mass @ middles
@@ -130,9 +135,9 @@ def clipping_bias_of(
 ) -> tuple[float, float]:
     """Estimate the clipping bias of the mean; return it, and the size of its error.
 
-    The error is infinite if a tail is so heavy that cells which noise hides may decide the mean, if
-    cells are detected beyond all bins, or if noise may hide a tenth of all there. (Cells beyond the
-    bins on the side of zero are near zero.)
+    The error is infinite in three cases: a tail is so heavy that cells hidden by noise may decide
+    the mean; cells are detected beyond all bins; or noise may hide a tenth of all cells there.
+    (Cells beyond the bins on the side of zero are near zero, so they do not matter.)
     """
     edges, shares = estimate.edges[1:-1], estimate.shares[1:-1]
     above, below = (estimate.noise_of_shares(level)[1:-1] for level in (1.0, 0.0))
@@ -156,10 +161,10 @@ def clipping_bias_of(
 def _excess_above(
     points: FloatArray, shares: FloatArray, noise: FloatArray, cut: float
 ) -> tuple[float, float]:
-    """Return the mean excess over a cut, and the size of its error.
+    """Return the mean excess over ``cut``, and the size of its error.
 
-    ``shares`` of the records lie above ``points``. The error is as large as the excess itself, plus
-    what more noise may hide.
+    ``shares`` of the records lie above ``points``. The error is as large as the excess, combined
+    with the further excess that noise may hide.
     """
     if points[-1] < 0.0:
         points, shares, noise = (
@@ -182,20 +187,23 @@ def _excess_above(
 
 
 def _mean_excess(points: FloatArray, shares: FloatArray, first: int, cut: float) -> float:
-    """Return the mean excess over a cut; infinite if the tail is too heavy.
+    """Return the mean excess over ``cut``; infinite if the tail is too heavy.
 
-    From the edge of the median's bin on, shares follow a generalised Pareto law. It is fitted at
-    the last point, and where the logarithm has fallen half as far. The last point but one is sure.
+    Beyond the edge of the median's bin, shares follow a generalised Pareto law. It is fitted at the
+    last point, and at the point where the logarithm of the share has fallen half as far. The law
+    replaces the shares beyond the last point but one.
     """
-    away = points[first:] - points[first]
+    distances = points[first:] - points[first]
     fall = np.maximum.accumulate(np.log(shares[first] / shares[first:]))
     if not fall[-1] > 0.0:
         return 0.0
-    ratio = away[-1] / float(np.interp(fall[-1] / 2.0, fall, away))
+    ratio = distances[-1] / float(np.interp(fall[-1] / 2.0, fall, distances))
     shape = max(2.0 / float(fall[-1]) * float(np.log(ratio - 1.0)), -1.0) or 1e-9
     if not shape < HEAVIEST:
         return math.inf
-    scale = shape * away[-1] / -math.expm1(-shape * fall[-1]) - shape * (away[-1] - away[-2])
+    scale = shape * distances[-1] / -math.expm1(-shape * fall[-1]) - shape * (
+        distances[-1] - distances[-2]
+    )
     width = max(scale + shape * max(cut - points[-2], 0.0), 0.0)
     thinner = (width / scale) ** (-1.0 / shape) if width else 0.0
     kept = np.append(min(cut, points[-2]), points[(points > cut) & (points <= points[-2])])
@@ -213,27 +221,29 @@ def moments_of(
 ) -> ColumnMoments:
     """Return moments from the sums of cells and of squares, in units of half the range.
 
-    ``noise_std`` is that of the sums of cells, and ``weight`` times that of the sums of squares.
-    The variance of a mean by sampling is ``sum(w**2 * (x - mean)**2) / sum(w)**2``, where weights
-    ``w`` are parts of their bound; that is at most the weighted variance over ``sum(w)``.
+    ``noise_std`` is the noise of the sums of cells. The noise of the sums of squares is smaller by
+    the factor ``weight``. The sampling variance of a mean is
+    ``sum(w**2 * (x - mean)**2) / sum(w)**2``, where weights ``w`` are parts of their bound. So it
+    is at most the weighted variance over ``sum(w)``.
     """
     radius, shape = (high - low) / 2.0, low.shape
     totals = np.reshape([each.total for each in estimates], shape)
     first, second = sums[..., 0] / totals, sums[..., 1] / totals
     first, second = np.clip(first, -1.0, 1.0), np.clip(second, 0.0, 1.0)
-    # The number of cells is known up to its own noise, by which sums are divided.
+    # Sums are divided by the number of cells, which has noise of its own.
     unsure = np.reshape([each.total_std for each in estimates], shape) / totals
     noise = np.hypot(noise_std / totals, first * unsure)
     square_noise = np.hypot(noise_std / weight / totals, second * unsure)
     variance = np.maximum(second - first**2, 0.0)
     spreads = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     coarse = np.reshape(spreads, shape) / radius
-    # A variance that noise may have made is that of the distribution function instead.
+    # If noise may explain a variance, the spread of the distribution function takes its place.
     std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
     cut = [clipping_bias_of(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
     error = radius * np.hypot(std / np.sqrt(totals), noise)
-    # Of zeros and ones all squares are one: where they are less, cells lie between, and beyond.
+    # If all cells are zero or one, all squares are one in these units. If squares are smaller, some
+    # cells lie between, so others may lie beyond.
     binary = np.reshape([each.like_indicator for each in estimates], shape)
     unsure = np.where(binary & (second < 1.0 - DEVIATIONS * square_noise), math.inf, unsure)
     return ColumnMoments(
@@ -252,20 +262,21 @@ def correlations_of(
 ) -> tuple[FloatArray, FloatArray]:
     """Return a correlation matrix from sums of products, and the deviation of its noise.
 
-    Gaps of two columns count as independent. The matrix is positive semidefinite: negative
-    eigenvalues are left out, and the diagonal is made one. Noise is that before this.
+    Cells of two columns are assumed to be missing independently. Negative eigenvalues are set to
+    zero and the diagonal to one, so the matrix is positive semidefinite. The noise is that of the
+    matrix before this step.
     """
     pairs = np.outer(totals, totals) / n_rows
     np.fill_diagonal(pairs, totals)
     covariance = products / np.maximum(pairs, 1.0)
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
-    found = np.clip(covariance / np.outer(spread, spread), -1.0, 1.0)
-    np.fill_diagonal(found, 1.0)
-    values, vectors = np.linalg.eigh(found)
-    found = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    scale = np.sqrt(np.diag(found))
-    found = np.clip(found / np.outer(scale, scale), -1.0, 1.0)
+    matrix = np.clip(covariance / np.outer(spread, spread), -1.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    values, vectors = np.linalg.eigh(matrix)
+    matrix = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    scale = np.sqrt(np.diag(matrix))
+    matrix = np.clip(matrix / np.outer(scale, scale), -1.0, 1.0)
     noise = noise_std / math.sqrt(2.0) / (np.maximum(pairs, 1.0) * np.outer(spread, spread))
-    np.fill_diagonal(found, 1.0)
+    np.fill_diagonal(matrix, 1.0)
     np.fill_diagonal(noise, 0.0)
-    return found, noise
+    return matrix, noise

@@ -1,8 +1,8 @@
-"""One run of a summary: its columns, its promise, and the call of the engine.
+"""One run of a summary: from the table and the options to the released statistics.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1 (post-processing): results are made of released numbers.
+Dwork and Roth 2014, Proposition 2.1 (post-processing): results are computed from released numbers.
 """
 
 import math
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class RunOptions(TypedDict, total=False):
     """The options of a run that every summary takes, as in ``tg.mean``.
 
-    There is no default for the privacy parameters: ``epsilon`` and ``delta``, or ``guarantee``.
+    The privacy parameters, ``epsilon`` and ``delta`` or ``guarantee``, have no default.
     """
 
     columns: Any
@@ -58,24 +58,24 @@ class RunOptions(TypedDict, total=False):
 
 
 def summary(call: Callable[P, T]) -> Callable[P, T]:
-    """Let a summary refuse unknown arguments by their names."""
+    """Decorate a summary: it refuses unknown arguments and names them."""
     return named_arguments(call, RunOptions.__annotations__)
 
 
 @dataclass(frozen=True, eq=False)
 class SummaryTable:
-    """The public facts of a table: its columns of numbers, and those of declared levels.
+    """The public facts of a table: its columns of numbers, and its columns of declared levels.
 
     Attributes
     ----------
     inputs
         The table.
     numbers
-        Name of a column of numbers -> its feature.
+        Name of a column of numbers -> its place among the features.
     declared
-        Name of a declared column -> the indicators of its levels.
+        Name of a declared column -> the places of the indicators of its levels.
     levels
-        Name -> the levels as text, ``other`` and ``missing`` at the end.
+        Name of a declared column -> its levels as text, then ``other`` and ``missing``.
     """
 
     inputs: Inputs
@@ -85,20 +85,20 @@ class SummaryTable:
 
     @property
     def unit(self) -> float:
-        """What a count of one stands for: a record, or the largest weight that counts in full."""
+        """The weight that a count of one means: 1, or the largest weight that counts in full."""
         return 1.0 if self.inputs.weight is None else self.inputs.weight.bound
 
     @classmethod
     def of(cls, inputs: Inputs) -> "SummaryTable":
-        """Read the columns off the schema, or off the names of a matrix."""
+        """Take the columns from the schema, or from the names of a matrix."""
         names = inputs.names or tuple(f"x{place}" for place in range(inputs.n_features))
         if inputs.schema is None:
             return cls(inputs, {name: place for place, name in enumerate(names)}, {}, {})
         schema = inputs.schema
-        leveled = [name for name in schema.features or () if name in schema.levels]
-        declared = dict(zip(leveled, schema.level_columns, strict=True))
-        taken = {place for places in declared.values() for place in places}
-        numbers = {name: place for place, name in enumerate(names) if place not in taken}
+        with_levels = [name for name in schema.features or () if name in schema.levels]
+        declared = dict(zip(with_levels, schema.level_columns, strict=True))
+        indicator_places = {place for places in declared.values() for place in places}
+        numbers = {name: place for place, name in enumerate(names) if place not in indicator_places}
         levels = {name: (*schema.levels[name], OTHER, MISSING) for name in declared}
         return cls(inputs, numbers, declared, levels)
 
@@ -117,9 +117,9 @@ class SummaryTable:
         return chosen, tuple(self.declared[name] for name in chosen)
 
     def groups(self, by: str | Sequence[str] | None) -> tuple[tuple[str, ...], Indicators]:
-        """Name all groups, in the order in which they are released, and return their indicators.
+        """Return the names of all groups, in the order of their release, and the indicators.
 
-        Without ``by`` there is one, of no name. Refuse more than a budget can tell apart.
+        Without ``by`` there is one group, with an empty name. Too many groups are refused.
         """
         if by is None:
             return ("",), ()
@@ -145,13 +145,13 @@ class SummaryTable:
         return tuple(known.index(check_choice(name, str(level), known)) for level in chosen)
 
     def needs_numbers(self) -> tuple[int, ...]:
-        """Return the features that are numbers, or refuse a table without one."""
+        """Return the places of the columns of numbers; refuse a table that has none."""
         if not self.numbers:
             raise InputError("X must have a column of numbers; all are declared to have levels.")
         return tuple(self.numbers.values())
 
 
-# Columns that make groups, and groups: with more there is only noise.
+# The most columns that make groups, and the most groups; with more, results would be mostly noise.
 MOST_GROUPING, MOST_GROUPS = 3, 1000
 OTHER, MISSING = "other", "missing"
 """Names of the last two levels of a declared column: undeclared levels, and empty cells."""
@@ -180,13 +180,13 @@ def released(
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
     """Read the table's public facts, plan the statistics that ``make`` returns, and run them."""
-    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    promise = within_filter(asked, ledger)
+    requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
     persons = {"keys": person, "max_rows": max_rows}
-    named = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
-    named |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    inputs = X if isinstance(X, Inputs) else read_features(X, schema, **named)
+    read_options = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
+    read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+    inputs = X if isinstance(X, Inputs) else read_features(X, schema, **read_options)
     table = SummaryTable.of(inputs)
     solver = replace(make(table), weighted=inputs.weight is not None)
     problem = Problem(None, inputs.n_records, inputs.n_features, max_rows=inputs.max_rows)
@@ -222,23 +222,23 @@ def read_features(
     *,
     sample_weight: Any = None,
     weight_bound: float | None = None,
-    **named: Any,
+    **read_options: Any,
 ) -> Inputs:
-    """Read the features of a mean or a summary: at least one row and one column.
+    """Read the features of a mean or a summary, with at least one row and one column.
 
-    Weights are those of the schema by default.
+    By default the weights are those that the schema declares.
     """
-    stated = None if schema is None else Schema.of(schema)
-    if sample_weight is None and stated is not None and stated.weight is not None:
+    declared = None if schema is None else Schema.of(schema)
+    if sample_weight is None and declared is not None and declared.weight is not None:
         if weight_bound is not None:
             raise InputError(
                 "weight_bound must be None where the schema declares weights and their bound; got "
                 f"{shown(weight_bound)}."
             )
-        sample_weight, weight_bound = stated.weight, stated.weight_bound
+        sample_weight, weight_bound = declared.weight, declared.weight_bound
     check_weight_bound("sample_weight", sample_weight, weight_bound)
-    named |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    inputs = read_inputs(X, schema=stated, features_only=True, **named)
+    read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+    inputs = read_inputs(X, schema=declared, features_only=True, **read_options)
     shape = inputs.n_records, inputs.n_features
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")
@@ -251,7 +251,7 @@ def read_features(
 
 
 def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
-    """Describe which columns noise hides, and which means have no interval, and why."""
+    """Describe which columns noise hides, which means have no interval, and why."""
     hidden, empty, notes = solution.unseen, solution.mostly_empty, []
     if (hidden & empty).any():
         notes.append(
@@ -259,15 +259,15 @@ def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
             "declare levels, turn them into numbers, or leave the column out."
         )
     if (hidden & ~empty).any():
-        found = listing(_where(names, hidden & ~empty))
-        notes.append(f"The budget was too small to see the size of {found}.")
+        columns = listing(_where(names, hidden & ~empty))
+        notes.append(f"The budget was too small to see the size of {columns}.")
     if solution.moments is not None:
         unknown = np.isinf(solution.moments.error_std[0]) & ~hidden
         if unknown.any():
-            found = listing(_where(names, unknown))
+            columns = listing(_where(names, unknown))
             notes.append(
-                f"The mean of {found} has no interval: cells so far out that noise hides them may "
-                "decide it. Quantiles have theirs."
+                f"The mean of {columns} has no interval: cells so far out that noise hides them "
+                "may decide it. Quantiles have theirs."
             )
     return tuple(notes)
 

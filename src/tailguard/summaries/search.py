@@ -1,9 +1,9 @@
 """The search for quantiles of all columns and groups at once: its plan and its run.
 
-First a histogram of octaves shows where a column lies. Then edges are put where its quantiles may
-be, by all earlier releases, until noise hides any finer bin. A few histograms with less noise
-follow, with edges beside the quantiles, and a last one with an edge at each. Every release counts
-all cells of all columns, so each one improves the totals.
+First a histogram of octaves shows where a column lies. Then several histograms have edges where the
+quantiles may be, according to all earlier releases, until noise hides any finer bin. A few
+histograms with less noise follow, with edges beside the quantiles. The last one has an edge at each
+quantile. Every release counts all cells of all columns, so each one improves the totals.
 
 Reference
 ---------
@@ -27,24 +27,27 @@ from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate, octaves_of
 
-# Noise of a bin of octaves, over the records, at which a column stands out by 5.7 deviations if
-# its densest ``w`` octaves hold ``.45 sqrt(w)`` of them; and the most of the whole budget for it.
+# First, the noise of a bin of octaves over the number of records. At this noise a column stands out
+# by 5.7 standard deviations if its densest ``w`` octaves contain ``.45 sqrt(w)`` of the records.
+# Second, the largest part of the whole budget for that noise.
 SEEN_NOISE, MOST_FOR_SEEING = 0.45 / 5.7, 0.6
 SEARCHES = 8
-"""The most histograms of the search: each has ten times the resolution, near one value."""
+"""The most histograms of the search. Near one value, each has ten times the resolution of the last.
+"""
 SEARCH_STEPS = 7
-"""Edges of the search beside its quantiles, on each side of all together, where there are few."""
+"""Edges beside the quantiles, on each side, in a histogram of the search; quantiles share them."""
 REFINEMENTS, REFINED_PART = 3, 0.4
-"""Histograms between the search and the last one, and their part of the rest of the budget."""
+"""Histograms between the search and the last one, and their part of the budget after the search."""
 
 # How uneven a split bin may be: in the search it may hold one value; later bins are smoother. The
-# second pair is for placing edges. By trial.
+# first pair is for estimates, the second for placing edges. By trial.
 SEARCHED_UNEVENNESS, UNEVENNESS = 1.0, 0.5
 SEARCHED_HIDDEN, HIDDEN_UNEVENNESS = 0.7, 0.4
-# Distances of edges from a quantile, in standard deviations: wide ones first, for its interval.
+# Distances of edges from a quantile, in standard deviations. Later histograms put them closer; wide
+# ones give the quantile its interval.
 SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
-# A search goes on if a bin holds more than this many deviations of its noise and is wider than this
-# part of the interquartile range, and of its values.
+# A search continues if a bin of a quantile exceeds this many standard deviations of its noise, and
+# is wider than these fractions of the interquartile range and of its largest value.
 RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
 
 
@@ -55,9 +58,9 @@ class QuantileSearch:
     Attributes
     ----------
     columns, by
-        The features, and the columns that make groups.
+        The columns of numbers, and the indicators of the columns that make groups.
     levels
-        The levels of the quantiles, rising.
+        The levels of the quantiles, in increasing order.
     """
 
     columns: tuple[int, ...]
@@ -71,7 +74,7 @@ class QuantileSearch:
 
     @property
     def most_edges(self) -> int:
-        """How many edges a histogram of a column has at most, after the first."""
+        """The largest number of edges per column in the histograms after the first."""
         return (2 * self.steps + 1) * len(self.levels)
 
     @property
@@ -86,21 +89,25 @@ class QuantileSearch:
     def parts(self, budget: Share, part: float, n_rows: int, n_features: int) -> tuple[float, ...]:
         """Return the parts of the whole budget for octaves, the search, and later histograms.
 
-        ``part`` is that of quantiles. Columns must be seen first: if octaves need more, they take
-        it from all planned statistics.
+        ``part`` is the planned part of all quantiles. Columns must be detected first, so if octaves
+        need more, they take it from all planned statistics.
         """
         noise = noise_std_of(self.query(OCTAVES.size), n_rows, n_features, budget) / n_rows
         power = 1.0 if isinstance(budget, Laplace) else 2.0
         # The target noise is a fiftieth of the records. All numbers by trial on simulated columns.
         cost = (noise / (1.0 / 50.0)) ** power
         first = float(np.clip(cost, 0.08 * part, 0.6 * part))
-        each = float(np.clip(cost, 0.01 * part, 0.03 * part))
+        per_search = float(np.clip(cost, 0.01 * part, 0.03 * part))
         needed = min((noise / SEEN_NOISE) ** power, MOST_FOR_SEEING)
-        left = min((1.0 - needed) / (1.0 - first), 1.0)
-        return max(first, needed), left * SEARCHES * each, left * (part - first - SEARCHES * each)
+        scale = min((1.0 - needed) / (1.0 - first), 1.0)
+        return (
+            max(first, needed),
+            scale * SEARCHES * per_search,
+            scale * (part - first - SEARCHES * per_search),
+        )
 
     def stages(self, budget: Share, parts: Sequence[float]) -> tuple[Stage, ...]:
-        """Share a whole budget out over the releases, by ``parts``."""
+        """Distribute the whole budget over the releases, by ``parts``."""
         first, searched, rest = parts
         octaves, size = self.query(OCTAVES.size), self.query(self.most_edges).width
         refined = REFINED_PART * rest
@@ -119,32 +126,34 @@ class QuantileSearch:
     def run(self, plan: Plan, gate: Gate, most: float) -> "FoundQuantiles":
         """Release the histograms, and return the estimates of every column.
 
-        ``most`` is about how many records a column can hold.
+        ``most`` is an upper bound on the number of records in a column, up to noise.
         """
-        found = _release_octaves(self, plan.stage("octaves"), gate, most)
-        search, asked = plan.stage("search"), 0
-        while asked < search.times and found.needs_search(search):
-            found.refine(gate, search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
-            asked += 1
+        quantiles = _release_octaves(self, plan.stage("octaves"), gate, most)
+        search, n_searches = plan.stage("search"), 0
+        while n_searches < search.times and quantiles.needs_search(search):
+            quantiles.refine(gate, search, SEARCH_OFFSET, 0.0, SEARCHED_UNEVENNESS)
+            n_searches += 1
         for offset in OFFSETS:
-            found.refine(gate, plan.stage("refinement"), offset, 1.0, UNEVENNESS)
+            quantiles.refine(gate, plan.stage("refinement"), offset, 1.0, UNEVENNESS)
         last = plan.stage("quantiles")
         if last.share is None:  # Gaussian shares may move between releases
-            left = search.mu * math.sqrt(search.times - asked)
+            left = search.mu * math.sqrt(search.times - n_searches)
             last = replace(last, mu=math.hypot(last.mu, left) * ROUNDING)
-        found.refine(gate, last, 0.0, 0.0, UNEVENNESS)
-        return found
+        quantiles.refine(gate, last, 0.0, 0.0, UNEVENNESS)
+        return quantiles
 
 
 class FoundQuantiles:
-    """The distributions of all columns, as released so far; it holds no gate, which has records.
+    """The distributions of all columns, as released so far.
+
+    The class keeps no gate, because a gate has records.
 
     Attributes
     ----------
     estimates
         One per group and column, group by group.
     noise_std
-        The noise of a bin of the last histogram.
+        The standard deviation of the noise of a bin of the last histogram.
     """
 
     def __init__(
@@ -158,39 +167,42 @@ class FoundQuantiles:
         self.estimates, self.noise_std = estimates, noise_std
 
     def noise_of(self, stage: Stage) -> float:
-        """Return the deviation of the noise on a bin of a release of the stage."""
+        """Return the standard deviation of the noise of a bin in a release of the stage."""
         return noise_std_of(self._search.query(1), *self._size, stage.asked)
 
     def needs_search(self, stage: Stage) -> bool:
-        """Whether the stage's noise is low enough to find a quantile more closely."""
+        """Whether the stage's noise is low enough to locate some quantile more precisely."""
         noise_std = self.noise_of(stage)
         return any(
             self._is_unresolved(each, RESOLVED * noise_std / each.n_rows) for each in self.estimates
         )
 
     def _is_unresolved(self, estimate: DistributionEstimate, least: float) -> bool:
+        """Whether the bin of some quantile is wide and has more than a share ``least``."""
         quartiles = estimate.at(np.array([0.25, 0.75]))
         for level in self._search.levels:
             place, mass = estimate.bin_of(level)
             low, high = estimate.edges[place : place + 2]
             largest = max(abs(low), abs(high))
-            far = max(NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE)
-            beyond = place in (0, estimate.mass.size - 1)
-            if mass > least and high - low > far and not beyond:
+            too_wide = max(
+                NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE
+            )
+            is_open = place in (0, estimate.mass.size - 1)
+            if mass > least and high - low > too_wide and not is_open:
                 return True
         return False
 
     def refine(
         self, gate: Gate, stage: Stage, offset: float, sampling: float, unevenness: float
     ) -> None:
-        """Release a histogram with edges at the quantiles and, unless 0, an offset beside them.
+        """Release a histogram with edges at the quantiles and, unless ``offset`` is 0, beside them.
 
         Offsets are in standard deviations of the quantile's error, which includes ``sampling``
-        times that of another sample of records.
+        times the error of another sample of records.
         """
         levels, rows = np.array(self._search.levels), []
         for estimate in self.estimates:
-            wanted = levels
+            edge_levels = levels
             if offset:
                 hidden = HIDDEN_UNEVENNESS if sampling else SEARCHED_HIDDEN
                 spreads = [
@@ -202,10 +214,10 @@ class FoundQuantiles:
                 ]
                 steps = 1 if sampling else self._search.steps
                 beside = offset * np.outer(np.arange(1, steps + 1) / steps, spreads)
-                wanted = np.concatenate(
+                edge_levels = np.concatenate(
                     [(levels - beside).ravel(), levels, (levels + beside).ravel()]
                 )
-            rows.append(np.sort(estimate.at(wanted)))
+            rows.append(np.sort(estimate.at(edge_levels)))
         edges, self.noise_std = np.array(rows), self.noise_of(stage)
         counts = gate.ask(self._search.query(edges.shape[1]), edges, stage)
         for estimate, row, counted in zip(self.estimates, edges, counts, strict=True):
@@ -217,7 +229,7 @@ class FoundQuantiles:
 def _release_octaves(
     search: QuantileSearch, stage: Stage, gate: Gate, most: float
 ) -> FoundQuantiles:
-    """Release the histograms of octaves."""
+    """Release the histograms of octaves, and start the estimates from them."""
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
     counts = gate.ask(query, edges, stage)

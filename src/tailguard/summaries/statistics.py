@@ -49,8 +49,8 @@ that a table of pure noise shows a column.
 # density of 0.3. For moments: a range of 4 standard deviations. If quantiles only give a range,
 # they count less.
 QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
-# The total weight may be imprecise, because every histogram counts all cells as well. With the
-# second number, in standard deviations, a total is an upper bound.
+# The total weight may be imprecise, because every histogram counts all cells as well. A total plus
+# the second number of standard deviations is an upper bound.
 TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
 # Before products, rows are clipped at this many standard deviations times the root of the number of
 # columns.
@@ -245,8 +245,8 @@ class Statistics:
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
             totals = np.array([each.total for each in estimates])
-            n_cells = max(total, float(totals.max()))
-            correlation, noise = correlations_of(products, totals, n_cells, noise_std)
+            largest_count = max(total, float(totals.max()))
+            correlation, noise = correlations_of(products, totals, largest_count, noise_std)
             solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)
@@ -271,7 +271,7 @@ class Statistics:
         )
 
     def _total_of(self, counts: FloatArray, n_rows: int) -> float:
-        """Estimate the total weight from all tables: each contains all records."""
+        """Estimate the total weight by the tables' totals, weighted by their inverse sizes."""
         parts = self._parts_of(counts)
         mean = sum(part.mean() for part in parts) / sum(1.0 / part.size for part in parts)
         return min(max(float(mean), 1.0), float(n_rows))
