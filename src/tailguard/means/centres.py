@@ -1,20 +1,22 @@
-"""The centre of noised group means: a walk into their bulk, their median, their geometric median.
+"""The centre of noised group means: by updates that walk into their bulk, or one of two medians.
 
-Each step of the walk covers a quarter of the reach (below) in the direction of largest reach, until
-no direction has nine in ten points ahead. The points are already noised, so the search needs no
-privacy: a bad direction costs only accuracy.
-
-For points ``q_1 .. q_k`` and a centre ``c``, the reach in a unit direction ``u`` is the ``m``-th
+For points ``q_1 .. q_k`` and a centre ``c``, the *reach* in a unit direction ``u`` is the ``m``-th
 largest of the projections ``<q_j - c, u>``: at least ``m`` points lie that far. The direction of
 largest reach points from the centre to the bulk.
 
-In one dimension there are two directions. In two, the reach is part of a sine curve between ties,
-so its maximum is at a tie of two points or in the direction of one. For few points the search tries
-all of these.
-Otherwise the search alternates two moves. *Alternation*: take the ``m`` points that lie furthest,
-and turn to the direction whose least projection on them is largest. It leads to the nearest point
-of their convex hull, which non-negative least squares finds; this never lowers the reach. *Ascent*:
-steps towards the mean of the points whose projections are next to the reach.
+Each update moves the centre by a quarter of the reach, in the direction of largest reach. Updates
+end when no direction has nine in ten points ahead. The points are already noised, so the search
+needs no privacy: a bad direction costs only accuracy.
+
+In one dimension there are two directions. In two dimensions, the reach is part of a sine curve
+between ties, so its maximum is at a tie of two points or in the direction of one point. For few
+points the search tries all of these directions.
+
+Otherwise the search combines two kinds of moves. *Alternation* takes the ``m`` points that lie
+furthest, and turns to the direction whose least projection on them is largest. This direction leads
+to the nearest point of their convex hull, which non-negative least squares computes. The turn never
+lowers the reach. *Ascent* steps towards the mean of the points whose projections are closest to the
+reach.
 
 Reference
 ---------
@@ -35,11 +37,11 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 
 Estimate: TypeAlias = Callable[[FloatArray], Any]
-"""A user's own function, from released group means, one per row, to their centre."""
+"""A user's own function: it maps released group means, one per row, to their centre."""
 
 CENTRES = ("updates", "median", "geometric-median")
 STARTS = ("median", "origin")
-LEVEL = 0.9  # part of the points that must lie ahead
+LEVEL = 0.9  # the fraction of the points that must lie ahead
 
 
 def centre_of(
@@ -69,7 +71,7 @@ def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
 
 
 def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:
-    """Take 100 of Weiszfeld's steps; distances count as at least a small part of the spread."""
+    """Make 100 steps of Weiszfeld; distances have a lower limit, a small part of the spread."""
     spread = float(np.abs(points - start).max())
     centre = start
     for _ in range(100 if spread > 0.0 else 0):
@@ -84,8 +86,8 @@ def updated_centre(
 ) -> FloatArray:
     """Walk from ``start`` to the bulk of the points; return the centre of least reach on the way.
 
-    *Edge cases.* The updates end as soon as no direction has a part ``level`` of the points ahead:
-    a start outside of the points ends at the edge of their bulk.
+    *Edge cases.* The updates end as soon as no direction has a fraction ``level`` of the points
+    ahead. So from a start outside of the points they end at the edge of the bulk.
 
     *Reference.* Zhao et al. 2024, Algorithm 3.
     """
@@ -102,7 +104,7 @@ def updated_centre(
 
 
 def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray:
-    """Return how far at least ``count`` points lie in each direction, one direction a row."""
+    """Return the reach of ``count`` points in each direction, one direction per row."""
     projections = offsets @ directions.T
     place = len(offsets) - count
     reached: FloatArray = np.partition(projections, place, axis=0)[place]
@@ -115,14 +117,14 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
     *Edge cases.* The reach is negative if no direction has enough points ahead, and 0 if all points
     are zero.
     """
-    k, d = offsets.shape
+    n_points, n_dimensions = offsets.shape
     scale = float(np.abs(offsets).max())
-    if d == 1:
+    if n_dimensions == 1:
         return _best_direction(offsets, np.array([[1.0], [-1.0]]), count)
     if scale == 0.0:
-        return 0.0, np.eye(1, d)[0]
+        return 0.0, np.eye(1, n_dimensions)[0]
     scaled = offsets / scale
-    if d == 2 and k <= 50:  # some 2500 directions
+    if n_dimensions == 2 and n_points <= 50:  # some 2500 directions
         distance, direction = _best_direction(scaled, _ties(scaled), count)
         return distance * scale, direction
     searched = [_search_direction(scaled, start, count) for start in _starts(scaled)]
@@ -139,7 +141,7 @@ def _best_direction(
 
 
 def _ties(offsets: FloatArray) -> FloatArray:
-    """Directions in the plane at which two points tie, and towards and away from each point."""
+    """Return the directions in which two points tie, and those to and away from each point."""
     first, second = np.triu_indices(len(offsets), 1)
     gaps = offsets[first] - offsets[second]
     across = np.stack([-gaps[:, 1], gaps[:, 0]], axis=1)
@@ -147,12 +149,12 @@ def _ties(offsets: FloatArray) -> FloatArray:
 
 
 def _starts(offsets: FloatArray) -> FloatArray:
-    """Directions to the mean, the median and the mean direction, and along the widest axis."""
+    """Return the directions of the mean, the median, the mean direction and the widest axis."""
     sizes = np.linalg.norm(offsets, axis=1, keepdims=True)
     widest = np.linalg.svd(offsets, full_matrices=False)[2][0]
     mean, median = offsets.mean(axis=0), np.median(offsets, axis=0)
-    heading = (offsets / np.maximum(sizes, np.finfo(float).tiny)).mean(axis=0)
-    return _unit_vectors(np.array([mean, median, heading, widest, -widest]))
+    mean_direction = (offsets / np.maximum(sizes, np.finfo(float).tiny)).mean(axis=0)
+    return _unit_vectors(np.array([mean, median, mean_direction, widest, -widest]))
 
 
 def _unit_vectors(vectors: FloatArray) -> FloatArray:
@@ -163,7 +165,7 @@ def _unit_vectors(vectors: FloatArray) -> FloatArray:
 
 
 def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> FloatArray:
-    """Alternate, ascend, alternate."""
+    """Improve a direction by alternation, ascent, and alternation again."""
     alternated = _alternate(offsets, start, count)
     return _alternate(offsets, _ascend(offsets, alternated, count), count)
 
@@ -171,7 +173,7 @@ def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> Flo
 def _alternate(
     offsets: FloatArray, direction: FloatArray, count: int, turns: int = 10
 ) -> FloatArray:
-    """Turn to the direction of widest margin of the furthest points, while the reach grows."""
+    """Turn to the direction of widest margin of the furthest points, as long as reach grows."""
     reached = reach(offsets, direction[None], count)[0]
     for _ in range(turns):  # three or four usually suffice
         furthest = np.argpartition(offsets @ direction, -count)[-count:]
@@ -185,11 +187,11 @@ def _alternate(
 
 def _widest_margin(points: FloatArray) -> FloatArray | None:
     """Return the direction whose least projection is largest; None if the centre is in the hull."""
-    m, d = points.shape
-    system = np.vstack([points.T, np.ones(m)])
-    goal = np.append(np.zeros(d), 1.0)
+    n_points, n_dimensions = points.shape
+    system = np.vstack([points.T, np.ones(n_points)])
+    right_side = np.append(np.zeros(n_dimensions), 1.0)
     try:
-        weights, residual = nnls(system, goal)
+        weights, residual = nnls(system, right_side)
     except RuntimeError:  # no convergence: the current direction is kept
         return None
     if residual < 1e-9:  # the centre lies in the hull
@@ -200,16 +202,17 @@ def _widest_margin(points: FloatArray) -> FloatArray | None:
 
 
 def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArray:
-    """Climb the reach by 60 steps; return the best direction passed.
+    """Increase the reach by 60 steps; return the best direction on the way.
 
-    Step t has length ``0.5 / sqrt(t)`` and goes towards the tenth of the points next to the reach.
+    Step t has length ``0.5 / sqrt(t)`` and goes towards the tenth of the points closest to the
+    reach.
     """
-    near = max(1, round(0.1 * len(offsets)))
-    passed = [direction]
+    n_nearest = max(1, round(0.1 * len(offsets)))
+    directions = [direction]
     for step in range(1, 61):
         projections = offsets @ direction
         level = np.partition(projections, -count)[-count]
-        nearest = np.argpartition(np.abs(projections - level), near - 1)[:near]
+        nearest = np.argpartition(np.abs(projections - level), n_nearest - 1)[:n_nearest]
         uphill = offsets[nearest].mean(axis=0)
         uphill = uphill - (uphill @ direction) * direction
         size = float(np.linalg.norm(uphill))
@@ -217,5 +220,5 @@ def _ascend(offsets: FloatArray, direction: FloatArray, count: int) -> FloatArra
             break
         direction = direction + 0.5 / np.sqrt(step) * uphill / size
         direction = direction / np.linalg.norm(direction)
-        passed.append(direction)
-    return _best_direction(offsets, np.array(passed), count)[1]
+        directions.append(direction)
+    return _best_direction(offsets, np.array(directions), count)[1]

@@ -1,18 +1,18 @@
 """The choice of a method: by its name, or for the least predicted error, with the reasons.
 
-Each mean is a file of this room, with a query that ``queries/registry.py`` lists and a method that
-is offered under the file's name.
+Each method has a file in this folder, with a query that ``queries/registry.py`` lists. The name of
+the file is the name of the method.
 
 A stated moment is used only if it lowers the predicted error. A threshold that follows from a
-moment covers the worst distribution with that moment, and is usually far too wide; a released
+moment must suit the worst distribution with that moment, so it is usually far too wide; a released
 threshold fits the records. So with a moment every method is planned twice: with the moment, and
-with private scales if there are enough rows to release these or no method can use the moment. With
-fewer rows the root of a moment about zero is the unit of a histogram, which is then the only
-release before the mean.
+with private scales. The second plan needs enough rows to release scales, unless no method can use
+the moment. With fewer rows only a histogram is released before the mean, in units of the root of a
+moment about zero.
 
 Reference
 ---------
-The predictions are those of each method's plan; the choice costs nothing, since no record is read.
+The predictions come from each method's plan; the choice costs nothing, since no record is read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ Planned: TypeAlias = tuple[MeanMethod, MeanPlan]
 
 
 def _methods() -> dict[str, str]:
-    """Find the method of each file whose query is registered: the class named after the file."""
+    """Return the method of each file whose query is registered: the class named after the file."""
     methods = {}
     for place in (QUERIES | SMOOTH_QUERIES).values():
         room, _, file = place.partition(":")[0].rpartition(".")
@@ -50,7 +50,7 @@ def _methods() -> dict[str, str]:
 
 
 MEANS = _methods()
-"""Name -> ``"module:Class"``."""
+"""Name of a method -> ``"module:Class"``."""
 WEIGHTLESS = (
     "sample_weight must be None unless the method is 'clipped', with neither clip_norm nor moment; "
     "tg.describe takes weights in pure DP as well."
@@ -92,7 +92,7 @@ def _class_of(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Choice:
-    """A chosen method and its plan, the other plans, and why some methods cannot be used."""
+    """A chosen method and its plan, the other plans, and reasons why methods cannot be used."""
 
     method: MeanMethod
     plan: MeanPlan
@@ -125,13 +125,13 @@ def choose(
     guarantee: Guarantee,
     **options: Any,
 ) -> Choice:
-    """Plan the given method, object or name; with ``"auto"``, plan all and take the best."""
+    """Plan one method, a name or an object; with ``"auto"``, plan all and return the best."""
     if problem.moment is not None:
         check_level("moment.bound", problem.moment.bound)
     require(not (problem.has_weights and isinstance(guarantee, PureDP)), WEIGHTLESS)
     if not isinstance(name, str):
-        wanted = f"'auto', one of {', '.join(map(repr, MEANS))}, or a method object"
-        method = check_methods("method", name, ("plan", "run"), wanted)
+        allowed = f"'auto', one of {', '.join(map(repr, MEANS))}, or a method object"
+        method = check_methods("method", name, ("plan", "run"), allowed)
         if options:
             raise InputError(
                 f"{next(iter(options))} must be an option of the method object itself."
@@ -156,6 +156,7 @@ def _planned(method: MeanMethod, problem: Problem, guarantee: Guarantee) -> Mean
 
 
 def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
+    """Plan all methods; choose the least predicted error."""
     plans: list[Planned] = []
     refusals: list[tuple[str, str]] = []
     for name in MEANS:
@@ -174,12 +175,12 @@ def _best_method(problem: Problem, guarantee: Guarantee) -> Choice:
 
 
 def _released(problem: Problem, guarantee: Guarantee, *, last_resort: bool) -> list[Planned]:
-    """Plan with released scales, or else with a histogram, if there are enough rows.
+    """Plan with releases in place of the moment, if there are enough rows for them.
 
-    The releases take the place of the moment.
+    The releases are scales or, if rows are too few for these, a histogram.
     """
     moment = problem.moment
-    assert moment is not None  # the caller has checked
+    assert moment is not None  # the caller has checked this
 
     def planned(unit: float | None) -> Iterator[Planned]:
         """Plan the methods with private units, and predict in the units of the moment."""
@@ -207,8 +208,8 @@ def _in_units_of(moment: Moment, plan: MeanPlan) -> MeanPlan:
     scale = column_scale(moment, plan.problem.n_features)
     error = plan.expected
     expected = Expected(error.noise * scale, error.bias * scale, error.sampling * scale)
-    assumed = () if plan.problem.unit is None else (moment.describe(),)
-    assumptions = (*plan.assumptions, *assumed)
+    moment_assumption = () if plan.problem.unit is None else (moment.describe(),)
+    assumptions = (*plan.assumptions, *moment_assumption)
     return replace(plan, expected=expected, unit=IN_USER_UNITS, assumptions=assumptions)
 
 

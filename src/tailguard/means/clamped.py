@@ -1,13 +1,13 @@
 """The coordinate-wise clamped median of means.
 
-Every coordinate is cut at ``3 * threshold``, averaged within groups of records, and the median of
-the group means is released. ``coordinate_wise.py`` has the proof.
+Every coordinate is clipped at ``3 * threshold``, averaged within groups of records, and the median
+of the group means is released. ``coordinate_wise.py`` has the proof.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Algorithm 3, Theorem 4.1 and Corollary 4.2: with Gaussian noise for
-zCDP, with Laplace noise for pure DP. The sensitivity stated here is exact; the printed one is four
-times too large for an even number of groups, twice for an odd one.
+zCDP, with Laplace noise for pure DP. The sensitivity here is exact; the printed one is four times
+too large for an even number of groups, and twice for an odd number.
 """
 
 import math
@@ -41,9 +41,9 @@ class ClampedMean(CoordinateMean):
     Attributes
     ----------
     threshold
-        The paper's tau: every coordinate is cut at three times this.
+        The paper's tau; every coordinate is clipped at three times this value.
     n_groups
-        How many groups, drawn at random. Even numbers are half as sensitive.
+        The number of random groups. With an even number the median is half as sensitive.
 
     Guarantee
     ---------
@@ -77,12 +77,12 @@ class ClampedMean(CoordinateMean):
 
     @property
     def bound(self) -> CoordinateBound:
-        """A cut at ``3 * threshold``."""
+        """Clipping at ``3 * threshold``."""
         return CoordinateBound("clamped", 3.0 * self.threshold)
 
     @property
     def group_count(self) -> int:
-        """How many groups the median is taken over."""
+        """The number of groups whose means the median combines."""
         return self.n_groups
 
 
@@ -93,9 +93,10 @@ class Clamped(CoordinateWise):
     Attributes
     ----------
     threshold
-        A public threshold (the paper's tau), in the units of the data; no scale is released then.
+        A public threshold (the paper's tau), in the units of the data; with it no scale is
+        released.
     failure_probability
-        Sets the number of groups, ``4 log(2 d / failure_probability)``, made even.
+        Determines the number of groups, ``4 log(2 d / failure_probability)``, made even.
     n_groups
         The number of groups; 2 gives a plain clamped mean.
 
@@ -130,7 +131,7 @@ class Clamped(CoordinateWise):
         return ClampedMean(None, units, threshold, groups)
 
     def groups(self, problem: Problem) -> int:
-        """Return how many groups the median is taken over."""
+        """Return the number of groups whose means the median combines."""
         if self.n_groups is not None:
             return chosen_groups(self.n_groups, problem)
         return theory_groups(problem, self.failure_probability)
@@ -189,10 +190,10 @@ def clamping_bias(
     >>> round(clamping_bias(moment_order=2.0, threshold=10.0, mean_bound=1.0), 4)
     0.0086
     """
-    room = 3.0 * threshold - mean_bound
-    if room <= 0.0:
+    distance = 3.0 * threshold - mean_bound
+    if distance <= 0.0:
         raise InputError(
             f"threshold must be a number above mean_bound / 3 = {mean_bound / 3.0:g}; "
             f"got {shown(threshold)}."
         )
-    return float(cut_factor(moment_order) * moment_bound / room ** (moment_order - 1.0))
+    return float(cut_factor(moment_order) * moment_bound / distance ** (moment_order - 1.0))

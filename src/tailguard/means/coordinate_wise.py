@@ -1,37 +1,38 @@
-"""The query and the method that all coordinate-wise means share.
+"""The query and the method from which all coordinate-wise means derive.
 
-The query bounds every entry, averages by groups, and takes the median of the group means. Groups
-are runs of a secret random order of the records. In whatever order they come, one record moves the
-mean of one group, and each coordinate of it by at most ``2 * limit`` over the group's size. The
-median of the group means then moves by at most as much if the number of groups is odd. If it is
-even, the median is half the sum of the two middle means, and moves by at most half as much: sorting
-never increases the sum of the absolute differences of two lists, so the sorted means together move
-by no more than the one mean did.
+The query bounds every entry, averages the records of each group, and takes the median of the group
+means. Groups are consecutive records of a secret random order. Whatever the order, one record moves
+the mean of one group only, and each coordinate of it by at most ``2 * limit`` over the group's
+size. If the number of groups is odd, the median of the group means moves by at most as much. If it
+is even, the median is half the sum of the two middle means, and moves by at most half as much:
+sorting never increases the sum of the absolute differences of two lists, so together the sorted
+means move by no more than the one mean did.
 
-All of this is done on integers. The mean of a group of size ``s`` is an integer in steps of
+All of this is computed with integers. The mean of a group of size ``s`` is an integer in steps of
 ``middles * grid``. The median averages ``middles`` means, 1 or 2 of them. Each chunk's
-part of a group's sum is rounded to whole multiples of ``s * middles * grid`` and integers are
-added. The median is the sum of the ``middles`` middle integers, in steps of ``grid``, exactly.
-Neighbours differ in the part of one chunk in one group, and that part's rounding moves the
-integer by at most ``1 + 2**-8`` beyond ``|a - b| / (s * middles * grid)``, as
+part of a group's sum is rounded to a whole multiple of ``s * middles * grid``, and these integers
+are added. The median is the sum of the ``middles`` middle integers, in steps of ``grid``, exactly.
+Neighbours differ in the part of one chunk in one group, and that part's rounding moves the integer
+by at most ``1 + 2**-8`` beyond ``|a - b| / (s * middles * grid)``, as
 :mod:`tailguard.noise.lattice` shows. As above, the sum of the middle integers moves by no more than
 the one integer. So a coordinate moves by at most ``2 * limit / (s * middles)``, plus the float
-error of one chunk, plus ``grid * (1 + 2**-8)``: what the calibration charges. (The relative error
-2**-53 of the step as a float lies within the float error charged, which has 2**20 times that.)
+error of one chunk, plus ``grid * (1 + 2**-8)``. This is what the calibration charges. (The relative
+error 2**-53 of the step as a float lies within the float error charged, which has 2**20 times
+that.)
 
-Groups may be of persons. All used rows of one are in one group, each multiplied by her share and
-rounded by itself, so that ``a`` and ``b`` are points of the hull of what a record adds, and up to
-``max_rows`` roundings move the integer: as many as the gate charges for one.
+If persons are protected, all used rows of a person are in one group. Each row is multiplied by its
+share and rounded separately. So ``a`` and ``b`` are points of the convex hull of what a row may
+add, and up to ``max_rows`` roundings move the integer; the gate charges as many for one person.
 
-The method's threshold is declared, follows from a moment, or follows from released private units
-and a histogram of the sizes of entries in them. In the last case it is the grid point that
-minimises half of the worst bias plus one standard deviation of the noise.
+The method's threshold is declared, follows from a moment, or is chosen after a release of private
+units and of a histogram of the sizes of entries in these units. The last choice is the grid point
+that minimises half of the worst bias plus one standard deviation of the noise.
 
 Reference
 ---------
 Kamath, Liu and Zhang 2022, Algorithms 3 and 4; Tao, Wu, Cheng and Wang 2022, Algorithms 1 and 3;
 Wang, Xiao, Devadas and Xu 2020, Algorithm 4. The papers write the inverse of a group's size as
-``n_groups / n_rows``, up to 1.5 times too small if the groups do not divide the rows; here the
+``n_groups / n_rows``, which is up to 1.5 times too small if groups cannot be equal; here the
 smallest group counts. They also do not use that an even number of groups halves the sensitivity.
 """
 
@@ -71,7 +72,7 @@ from tailguard.queries.units import Units
 
 
 def median_of_groups(means: IntArray) -> IntArray:
-    """Return the median of each column, or the sum of the two middle values if rows are even."""
+    """Return each column's median; with an even number of rows, the sum of both middle values."""
     n_groups = len(means)
     ordered = np.sort(means, axis=0)
     middle: IntArray = ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
@@ -83,7 +84,7 @@ class CoordinateMean(GaussianQuery):
     """Base of the queries that bound each coordinate of ``slope * row`` separately.
 
     ``loss`` is a loss of a score; None means slope 1, which gives the mean of the rows. ``units``
-    are those of rows and targets.
+    are the units of rows and targets.
     """
 
     loss: Loss | None
@@ -94,13 +95,13 @@ class CoordinateMean(GaussianQuery):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut hardly anything within ``reach`` of zero."""
+        """Return parameters that clip hardly any entry within ``reach`` of zero."""
         return {"threshold": reach}
 
     @classmethod
     @abstractmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return a query and two records; replacing one by the other moves its answer the most."""
+        """Return a query, and two records whose exchange moves its answer the most."""
 
     @property
     @abstractmethod
@@ -109,17 +110,17 @@ class CoordinateMean(GaussianQuery):
 
     @property
     def group_count(self) -> int:
-        """How many groups of records the median is taken over; one is a plain mean."""
+        """The number of groups whose means the median combines; one group gives a plain mean."""
         return 1
 
     @property
     def places(self) -> Places:
-        """Random if there are several groups: each is a run in the order of the records."""
+        """Random if there are several groups: each is a run of consecutive records."""
         return "none" if self.group_count == 1 else "random"
 
     @property
     def together(self) -> Together:
-        """Which records are read together: those of a group."""
+        """Which records are read together: the records of a group."""
         return "none" if self.group_count == 1 else "groups"
 
     @property
@@ -157,7 +158,7 @@ class CoordinateMean(GaussianQuery):
         return median_of_groups(rows.reduce(loop).reshape(self.group_count, self.units.size))
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Sum the bounded gradients of a block by groups, for weights and the number of records."""
+        """Sum a block's bounded gradients by groups; the state is (weights, number of records)."""
         weights, n_rows = state
         groups = {"n_rows": n_rows, "n_groups": self.group_count}
         sums = bounded_group_sums(
@@ -218,16 +219,16 @@ class CoordinateWise(MeanMethod):
         )
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan the releases that set a threshold, and the mean."""
+        """Plan the releases that determine a threshold, and the mean."""
         groups = self.groups(facts.problem)
-        units_plan, left = PrivateUnits.of(facts, "entries")
-        d = facts.n_features
-        distribution = units_plan.assumed(d)
-        threshold = self._balance(distribution, facts.problem, left, groups)
-        query = self.raw_query(d, threshold, groups)
+        units_plan, rest = PrivateUnits.of(facts, "entries")
+        n_features = facts.n_features
+        distribution = units_plan.assumed(n_features)
+        threshold = self._balance(distribution, facts.problem, rest, groups)
+        query = self.raw_query(n_features, threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         level = Level(threshold, bias, facts.sampling)
-        stage, expected = self._asked(facts, left, level, groups)
+        stage, expected = self._mean_stage(facts, rest, level, groups)
         return self.planned(facts, (*units_plan.stages, stage), expected, {"groups": groups})
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -235,20 +236,24 @@ class CoordinateWise(MeanMethod):
         groups = self.groups(facts.problem)
         level = self.chosen_level(facts, facts.budget, groups)
         budget = self.spent(facts, level.value, groups)
-        stage, expected = self._asked(facts, budget, level, groups)
+        stage, expected = self._mean_stage(facts, budget, level, groups)
         settings = {"groups": groups, "threshold": level.value}
         return self.planned(facts, (stage,), expected, settings)
 
-    def _asked(
+    def _mean_stage(
         self, facts: MeanFacts, budget: Share, level: Level, groups: int
     ) -> tuple[Stage, Expected]:
         """Return the stage that releases the mean, and its error over all columns."""
-        d, root = facts.n_features, math.sqrt(facts.n_features)
-        query = self.raw_query(d, level.value, groups)
-        noise = noise_std_of(query, facts.n_rows, d, budget)
+        n_features, root_features = facts.n_features, math.sqrt(facts.n_features)
+        query = self.raw_query(n_features, level.value, groups)
+        noise = noise_std_of(query, facts.n_rows, n_features, budget)
         sampling = level.sampling * (CENTRE_LOSS if groups > 2 else 1.0)
-        stage = Stage.of(budget, "mean", f"the {query.name}", 1, d, by_place=query.by_place)
-        return stage, Expected(noise * root, level.bias * root, sampling * root)
+        stage = Stage.of(
+            budget, "mean", f"the {query.name}", 1, n_features, by_place=query.by_place
+        )
+        return stage, Expected(
+            noise * root_features, level.bias * root_features, sampling * root_features
+        )
 
     def _balance(
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int
@@ -264,9 +269,9 @@ class CoordinateWise(MeanMethod):
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
 
 
-@lru_cache(maxsize=16)  # plans at many sizes assume one distribution
+@lru_cache(maxsize=16)  # plans for tables of many sizes assume the same distribution
 def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups: int) -> FloatArray:
-    """Return the expected amount cut from an entry, for each point as the threshold."""
+    """Return the mean amount that is cut off an entry, with each point as the threshold."""
 
     def bias(threshold: float) -> float:
         bound = method.raw_query(1, threshold, groups).bound
@@ -276,7 +281,7 @@ def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups:
 
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:
-    """Return the papers' number of groups, made even, and at most half of the rows."""
+    """Return the papers' number of groups, rounded to an even number, at most half of the rows."""
     count = group_count(n_features=problem.n_features, failure_probability=failure_probability)
     return whole_groups(count, n_rows=problem.n_rows)
 

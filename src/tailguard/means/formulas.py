@@ -1,4 +1,4 @@
-"""Formulas of public facts: checks, powers that every rate has, numbers of groups, clip norms.
+"""Formulas of public facts: their checks, factors of rates, numbers of groups, clip norms.
 
 Wherever a paper bounds a moment, ``moment_bound`` is the bound on the moment itself,
 ``E|x|^moment_order <= moment_bound``, in the units of ``|x|^moment_order``.
@@ -24,19 +24,19 @@ Facts = ParamSpec("Facts")
 Result = TypeVar("Result")
 
 LARGEST_COUNT = 2**63 - 1  # the longest array
-FAILURE_PROBABILITY = 0.1  # default of a median of means: a round figure
-# The spread of a median over that of a mean, for nearly Gaussian group means (Laplace 1818); the
-# centre of noised group means has about the noise of their median.
+FAILURE_PROBABILITY = 0.1  # default of a median of means: a round number
+# The spread of a median over the spread of a mean, for nearly Gaussian group means (Laplace 1818).
+# The centre of noised group means has about the same noise as their median.
 CENTRE_LOSS = math.sqrt(math.pi / 2.0)
 
 
 def check_facts(**facts: float) -> None:
-    """Refuse a public fact that is out of its range; the name of a fact says its range.
+    """Refuse a public fact outside its range, which depends on the name of the fact.
 
-    Counts (``n_...``) are whole and at least 1, ``delta`` lies strictly between 0 and 1, a
-    ``failure_probability`` is at most 1/2 besides (theorems hide the constants of their logarithms,
-    so they say nothing if ``log(1 / failure_probability)`` is near 0), and everything else is
-    finite and above 0.
+    Counts (``n_...``) are whole and at least 1. ``delta`` is strictly between 0 and 1. A
+    ``failure_probability`` is above 0 and at most 1/2: theorems hide the constants of their
+    logarithms, so they say nothing if ``log(1 / failure_probability)`` is near 0. All other facts
+    are finite and above 0.
     """
     for name, value in facts.items():
         if name.startswith("n_"):
@@ -68,7 +68,7 @@ def check_order(moment_order: float, *, minimum: float = 2.0, maximum: float | N
 
 
 def checked(function: Callable[Facts, Result], **orders: float) -> Callable[Facts, Result]:
-    """Decorate a formula: it checks its facts, each by its name, before it computes.
+    """Decorate a formula, so that it checks its arguments by their names before it computes.
 
     ``orders`` are the limits of ``moment_order``, as ``check_order`` takes them.
     """
@@ -88,13 +88,13 @@ def checked(function: Callable[Facts, Result], **orders: float) -> Callable[Fact
 
 
 checked_up_to_2 = partial(checked, minimum=1.0, maximum=2.0)
-"""The same for orders above 1 and up to 2."""
+"""The decorator ``checked`` for orders above 1 and up to 2."""
 
 
 def evaluate(formula: Callable[..., Result], known: Callable[[str], Any], **others: Any) -> Result:
     """Call a formula with ``others``, and with what ``known`` returns for its other parameters.
 
-    A parameter for which it returns None keeps the formula's default.
+    If ``known`` returns None for a parameter, the parameter keeps its default.
     """
     names = [name for name in signature(formula).parameters if name not in others]
     facts = {name: value for name in names if (value := known(name)) is not None}
@@ -109,7 +109,7 @@ def moment_scale(moment_bound: float, moment_order: float) -> float:
 def cut_factor(moment_order: float) -> float:
     """Return the largest ``(t - 1) / t^k``, which is ``(k-1)^(k-1) / k^k``.
 
-    The mean part of ``|x|`` beyond a cut at c is at most this many times ``E|x|^k / c^(k-1)``.
+    If ``|x|`` is clipped at c, the mean excess is at most this factor times ``E|x|^k / c^(k-1)``.
     """
     below = moment_order - 1.0
     if moment_order > 140.0:  # above 143 ``k^k`` is beyond the floats
@@ -124,7 +124,7 @@ def tail_power(ratio: float, moment_order: float) -> float:
 
 @checked
 def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABILITY) -> float:
-    """How many groups the theory needs, ``4 log(2 d / failure_probability)``, before rounding.
+    """Return the theory's number of groups, ``4 log(2 d / failure_probability)``, unrounded.
 
     *Reference.* Kamath, Liu and Zhang 2022, Algorithm 3, line 2; Tao, Wu, Cheng and Wang 2022,
     Algorithm 3.
@@ -133,10 +133,10 @@ def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABI
 
 
 def whole_groups(count: float, *, n_rows: int) -> int:
-    """Round a number of groups up to an even one, and to at most half of the rows.
+    """Round a number of groups up to an even number, of at most half of the rows.
 
-    Even, because the median of an even number of means is half as sensitive. Below four rows there
-    is one group.
+    The median of an even number of means is half as sensitive. With fewer than four rows there is
+    one group.
     """
     check_facts(count=count, n_rows=n_rows)
     largest = n_rows // 2 - (n_rows // 2) % 2
@@ -158,8 +158,8 @@ def clipping_bias(
     >>> clipping_bias(n_features=4, moment_order=2.0, clip_norm=10.0)
     0.1
     """
-    reach = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
-    return float(cut_factor(moment_order) * moment_bound * reach)
+    factor = n_features ** (moment_order / 2.0) / clip_norm ** (moment_order - 1.0)
+    return float(cut_factor(moment_order) * moment_bound * factor)
 
 
 @checked
@@ -172,8 +172,8 @@ def mean_clip_norm(
 
     *Reference.* Zhao and others 2024, Theorem 4, equation (19).
     """
-    reach = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
-    return math.sqrt(n_features) * moment_scale(moment_bound * reach, moment_order)
+    ratio = n_rows * min(math.sqrt(rho / n_features), 1.0 / n_features)
+    return math.sqrt(n_features) * moment_scale(moment_bound * ratio, moment_order)
 
 
 @checked
@@ -182,7 +182,7 @@ def gradient_clip_norm(
 ) -> float:
     """Clipping norm, ``r (n mu / sqrt(d))^(1/q)`` with ``r`` the root of the moment.
 
-    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in the place of mu.
+    The paper has ``epsilon / sqrt(log(1/delta))`` (and more logarithms) in place of mu.
 
     *Reference.* Xu and others 2025, Algorithms 3 and 6.
     """

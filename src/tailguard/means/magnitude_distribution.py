@@ -1,7 +1,7 @@
 """Distributions of magnitudes: assumed before any release, or estimated from a released histogram.
 
-A distribution is a survival function on a geometric grid. Cells of a histogram count if they exceed
-the noise; beyond them the tail is a power law, fitted to the last of these cells.
+A distribution is a survival function on a geometric grid. Of a histogram, the cells that exceed the
+noise are used. Beyond them the tail is a power law, fitted to the last of these cells.
 
 Reference
 ---------
@@ -20,14 +20,14 @@ import numpy as np
 from tailguard.array_types import FloatArray
 
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
-N_CELLS = 36  # from 1/8 to 2**15 of a typical magnitude
+N_CELLS = 36  # from 1/8 to 2**15 times a typical magnitude
 SMALLEST = 1.0 / 8.0
-TAIL_CELLS = 40  # of a power tail: to 2**20 times the last cell
+TAIL_CELLS = 40  # grid points of a power tail, up to 2**20 times the last cell
 # The survival function of the assumed entries is (1 + 2 t^2)^(-3/2): tails like Student's t with
 # three degrees of freedom, and a root mean square of 1, in units of the median pair difference.
 ASSUMED_INDEX = 3.0
-# A cell counts if it exceeds this many standard deviations of the noise, so that none counts by
-# chance. Cells next beyond one that counts need fewer.
+# A cell is used if it exceeds this many standard deviations of the noise, so that hardly any is
+# used by chance. The cells directly beyond a used cell need fewer.
 SIGNIFICANT, SIGNIFICANT_BESIDE = 4.5, 2.0
 # Tails on opposite sides cancel in part, so half of the worst bias is balanced against the noise.
 BIAS_SHARE = 0.5
@@ -35,24 +35,24 @@ BIAS_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeDistribution:
-    """``survival[i]`` is the part of magnitudes above ``points[i]``."""
+    """A survival function: ``survival[i]`` is the share of magnitudes above ``points[i]``."""
 
     points: FloatArray
     survival: FloatArray
 
     def expected(self, function: Callable[[FloatArray], FloatArray]) -> float:
-        """Mean of a function of the magnitude."""
+        """Return the mean of a function of the magnitude."""
         first, last = self.points[:1] / 2.0, self.points[-1:] * RATIO
         values = np.concatenate([first, np.sqrt(self.points[:-1] * self.points[1:]), last])
         masses = -np.diff(self.survival, prepend=1.0, append=0.0)
         return float(masses @ function(values))
 
     def cut_bias(self, level: float) -> float:
-        """Half of the worst clipping bias; the worst bias is the mean excess over the level."""
+        """Return half of the worst clipping bias, which is the mean excess over the level."""
         return BIAS_SHARE * self.expected(lambda t: np.maximum(t - level, 0.0))
 
     def quantile(self, above: float) -> float:
-        """Return the magnitude that a share ``above`` exceeds; between grid points by powers."""
+        """Return the magnitude that a share ``above`` exceeds; between points, tails are powers."""
         beyond = bisect_left(self._falling, -above)
         if beyond in (0, self.points.size):
             return float(self.points[min(beyond, self.points.size - 1)])
@@ -62,19 +62,19 @@ class MagnitudeDistribution:
 
     @cached_property
     def _falling(self) -> list[float]:
-        """The negated survival function as a list, which is fast for thousands of quantiles."""
+        """The negated survival function as a list; with it, thousands of quantiles are fast."""
         return [-float(share) for share in self.survival]
 
     def radius(self, unit_noise: float) -> float:
         """Return the clip radius with the least sum of noise and half of the worst bias.
 
-        The worst bias of clipping at R is the mean excess over R, which falls by ``survival(R)``
-        per unit of R. At least half of the records are not clipped.
+        The worst bias of clipping at R is the mean excess over R, whose derivative is
+        ``-survival(R)``. At least half of the records are not clipped.
         """
         return self.quantile(min(unit_noise / BIAS_SHARE, 0.5))
 
 
-@lru_cache(maxsize=16)  # a page of plans calls it a thousand times
+@lru_cache(maxsize=16)  # a page of plans calls this a thousand times
 def assumed_entries(scale: float = 1.0) -> MagnitudeDistribution:
     """Return the distribution assumed for entries of this scale before any release."""
     points = _grid(1.0)
@@ -82,10 +82,10 @@ def assumed_entries(scale: float = 1.0) -> MagnitudeDistribution:
 
 
 def assumed_norms(n_features: int) -> MagnitudeDistribution:
-    """Return the assumed distribution of norms: one entry has the assumed tail."""
+    """Return the assumed distribution of norms: any one entry may have the assumed tail."""
     points = _grid(math.sqrt(n_features))
-    odd = np.sqrt(np.maximum(points**2 - (n_features - 1), 0.0))
-    tails = n_features * (1.0 + 2.0 * odd**2) ** (-ASSUMED_INDEX / 2.0)
+    far_entry = np.sqrt(np.maximum(points**2 - (n_features - 1), 0.0))
+    tails = n_features * (1.0 + 2.0 * far_entry**2) ** (-ASSUMED_INDEX / 2.0)
     return MagnitudeDistribution(points, np.minimum(tails, 1.0))
 
 
@@ -98,20 +98,21 @@ def released_distribution(
     edges: FloatArray, counts: FloatArray, noise_std: float
 ) -> MagnitudeDistribution | None:
     """Estimate a distribution from noisy counts; None if no cell exceeds the noise."""
-    counted = np.flatnonzero(counts > SIGNIFICANT * noise_std)
-    if not counted.size:
+    significant = np.flatnonzero(counts > SIGNIFICANT * noise_std)
+    if not significant.size:
         return None
-    last = int(counted[-1])
+    last = int(significant[-1])
     while last + 1 < len(counts) and counts[last + 1] > SIGNIFICANT_BESIDE * noise_std:
         last += 1
     above = np.cumsum(counts[last::-1])[::-1]  # above[i]: magnitudes beyond edges[i - 1]
     survival = np.maximum.accumulate(np.maximum(above[1:], 0.0)[::-1])[::-1]
     survival = np.minimum(survival / max(above[0], 1.0), 1.0)
-    if not last:  # all of it lies below the first edge
+    if not last:  # all magnitudes lie below the first edge
         return MagnitudeDistribution(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
     index = _tail_index(edges[:last], survival)
     further = RATIO ** np.arange(TAIL_CELLS + N_CELLS - last)
-    # The next cell holds the share 1 - RATIO**-index of the tail; in a larger tail it would count.
+    # The next cell has the share 1 - RATIO**-index of the tail. If the tail were larger than
+    # ``unseen``, this cell would exceed the noise.
     unseen = SIGNIFICANT * noise_std / (1.0 - RATIO**-index) / max(above[0], 1.0)
     beyond = min(survival[-1] * RATIO**-index, unseen)
     return MagnitudeDistribution(
@@ -121,13 +122,14 @@ def released_distribution(
 
 
 def _tail_index(points: FloatArray, survival: FloatArray) -> float:
-    """Estimate the power by which the tail falls, from where 0.3 remain to the last point.
+    """Estimate the power of the tail, between the point that 0.3 exceed and the last point.
 
-    From almost no mean to almost no tail; in the middle between these if there are too few cells.
+    The power is limited to a range from almost no mean to almost no tail. With too few cells it is
+    the middle of this range.
     """
-    least, largest, body = 1.5, 4.0, 0.3
-    start = int(np.argmax(survival <= body))
-    if len(points) - start < 3 or survival[start] > body:
+    least, largest, largest_share = 1.5, 4.0, 0.3
+    start = int(np.argmax(survival <= largest_share))
+    if len(points) - start < 3 or survival[start] > largest_share:
         return (least + largest) / 2.0
     fall = math.log(survival[start] / max(survival[-1], 1e-300))
     index = fall / math.log(points[-1] / points[start])

@@ -1,14 +1,15 @@
 """The coordinate-wise mean under smoothed soft truncation.
 
-Every coordinate ``g`` becomes ``scale * psi(g / scale)``, an odd, increasing, bounded function that
-is the identity near zero, and the mean is released. ``coordinate_wise.py`` has the proof.
+Every coordinate ``g`` becomes ``scale * psi(g / scale)``, and the mean is released. The function
+psi is odd, increasing and bounded, and the identity near zero. ``coordinate_wise.py`` has the
+proof.
 
 Reference
 ---------
 Wang, Xiao, Devadas and Xu 2020, equation (12), Theorem 6 and Algorithm 4; Kamath, Liu and Zhang
-2022, Algorithm 4. Their bound on psi, ``2 sqrt(2) / 3``, is valid and never attained; the exact one
-is used here. The noise printed in the latter takes psi to be at most ``1 / sqrt(2)``, which it is
-only for a smoothing of at most 1.3233.
+2022, Algorithm 4. Their bound on psi, ``2 sqrt(2) / 3``, is valid and never attained; here the
+exact bound is used. The noise that Algorithm 4 prints assumes that psi is at most ``1 / sqrt(2)``,
+which holds only for a smoothing of at most 1.3233.
 """
 
 import math
@@ -24,8 +25,8 @@ from tailguard.moments import Moment
 from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
-# Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The text's 2 sqrt(2) / 2 is a
-# misprint; its equation (6) has this value.
+# Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The 2 sqrt(2) / 2 in the
+# paper's text is a misprint; its equation (6) has this value.
 TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0
 
 
@@ -38,14 +39,14 @@ class SoftMean(CoordinateMean):
     scale
         The size of entries at which the truncation sets in.
     smoothing
-        Inverse variance of the noise that psi is smoothed by, from 1/4 to 400.
+        Inverse variance of the noise with which psi is smoothed, from 1/4 to 400.
 
     Guarantee
     ---------
     Replacing any record by any other moves each coordinate by at most ``2 * scale * K / n``, with
     ``K`` of :func:`psi_limit`; the vector by ``sqrt(d)`` times that in l2 norm and ``d`` times in
-    l1 norm; plus the charged rounding. The compiled evaluation of psi is cut at ``K`` exactly, so
-    that its error, of 2e-9 for a smoothing from 1 to 100, costs accuracy alone. A record with a
+    l1 norm; plus the charged rounding. The compiled evaluation of psi is clipped at exactly ``K``.
+    So its error, 2e-9 for a smoothing from 1 to 100, affects only accuracy. A record with a
     non-finite value contributes zero and stays counted.
 
     Examples
@@ -62,8 +63,11 @@ class SoftMean(CoordinateMean):
 
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut hardly anything within ``reach`` of zero."""
-        return {"scale": 30.0 * reach, "smoothing": 400.0}  # psi leaves the identity by a cube
+        """Return parameters that change hardly any entry within ``reach`` of zero."""
+        return {
+            "scale": 30.0 * reach,
+            "smoothing": 400.0,
+        }  # psi differs from the identity by a cube
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -92,12 +96,12 @@ class Soft(CoordinateWise):
     Attributes
     ----------
     threshold
-        A public scale at which the truncation sets in, in the units of the data; no scale is
-        released then.
+        A public scale at which the truncation sets in, in the units of the data. If it is given, no
+        scale is released.
     failure_probability
-        Sets scale and smoothing for an assumed moment.
+        Determines scale and smoothing for an assumed moment.
     smoothing
-        Inverse variance of the noise that psi is smoothed by; by default
+        Inverse variance of the noise with which psi is smoothed; by default
         ``log(1 / failure_probability)``, as in Algorithm 4, line 1.
 
     Guarantee
@@ -142,14 +146,14 @@ class Soft(CoordinateWise):
 
     def scale(self, facts: MeanFacts, budget: Share) -> float:
         """Return the scale that balances bias, sampling and noise for second raw moments."""
-        # Laplace noise of l1 sensitivity: sqrt(2 d) times as much as Gaussian noise of l2.
+        # By l1 sensitivity, Laplace noise is sqrt(2 d) times as large as Gaussian noise by l2.
         mu = amount_of(budget) / (math.sqrt(2.0 * facts.n_features) if facts.pure else 1.0)
         budgeted = {"mu": mu, "failure_probability": self.failure_probability}
         moment = facts.known_moment("raw").at_order(2.0)
         return facts.into(noise_aware_scale, moment, n_steps=1, **budgeted)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
-        """Return the scale for a second raw moment, which a stated central one may imply."""
+        """Return the scale for a second raw moment; a stated central moment may imply it."""
         moment = facts.known_moment("raw").at_order(2.0)
         scale = self.scale(facts, budget)
         bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
@@ -171,7 +175,7 @@ def psi_limit(*, smoothing: float) -> float:
 def printed_smoothing(*, failure_probability: float) -> float:
     """Smoothing of Algorithm 4, ``log(1 / failure_probability)``.
 
-    Lemma 3 of the paper has twice this; either is private, and both errors are of one order.
+    Lemma 3 of the paper has twice this value. Both are private, with errors of the same order.
 
     *Reference.* Wang and others 2020, Algorithm 4, line 1.
     """
@@ -193,7 +197,7 @@ def noise_aware_scale(
     ``sqrt(n v (1 + 1/b) / (2 (b/2 + L + 2 K sqrt(d T) / mu)))`` with ``L = b = log(1 /
     failure_probability)`` and ``K`` of :func:`psi_limit`; ``mu`` is the whole budget of the run.
 
-    *Correction.* The paper's scale ignores the noise, which grows with it.
+    *Correction.* The paper's scale ignores the noise, which grows with the scale.
 
     *Reference.* Wang and others 2020, Lemma 3, with the noise of Algorithm 4 in the balance.
     """

@@ -1,12 +1,12 @@
 """The coordinate-wise truncated median of means; with one group, the truncated mean.
 
-Every coordinate beyond ``threshold`` counts as zero; group means and their median follow.
-``coordinate_wise.py`` has the proof.
+Coordinates beyond ``threshold`` count as zero. Then records are averaged within groups, and the
+median of the group means is released. ``coordinate_wise.py`` has the proof.
 
 Reference
 ---------
 Tao, Wu, Cheng and Wang 2022, Algorithm 3 and Theorem 3; Algorithm 1 and Theorem 1 with one group
-and one coordinate. Each group mean runs over the group's own records; the printed sum over all
+and one coordinate. Each group mean sums over the group's own records; the printed sum over all
 records is a slip.
 """
 
@@ -36,9 +36,9 @@ class TruncatedMean(CoordinateMean):
     Attributes
     ----------
     threshold
-        The largest magnitude that is kept, itself included.
+        The largest magnitude that is kept (inclusive).
     n_groups
-        How many groups, drawn at random. Even numbers are half as sensitive.
+        The number of random groups. With an even number the median is half as sensitive.
 
     Guarantee
     ---------
@@ -65,7 +65,7 @@ class TruncatedMean(CoordinateMean):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return seven groups, and a record that goes from one threshold to the other."""
+        """Return a query of seven groups, and two records at opposite thresholds."""
         query = cls(None, units, threshold=2.0, n_groups=7)
         ends = {"old": (-2.0, -2.0, -2.0, 0.0), "new": (2.0, 2.0, 2.0, 0.0)}
         return {"label": "7-groups", "query": query, **ends, "n_groups": 7, "far": 2.0}
@@ -77,18 +77,18 @@ class TruncatedMean(CoordinateMean):
 
     @property
     def group_count(self) -> int:
-        """How many groups the median is taken over."""
+        """The number of groups whose means the median combines."""
         return self.n_groups
 
 
 @dataclass(frozen=True)
 class Truncated(CoordinateWise):
-    """Median over groups of the means of entries, those beyond a threshold counting as zero.
+    """Median over groups of the means of entries, where those beyond a threshold count as zero.
 
     Attributes
     ----------
     threshold
-        A public threshold, in the units of the data; no scale is released then.
+        A public threshold, in the units of the data. If it is given, no scale is released.
     failure_probability
         Sets the number of groups, ``4 log(2 d / failure_probability)``, made even; and the paper's
         threshold.
@@ -128,7 +128,7 @@ class Truncated(CoordinateWise):
         return TruncatedMean(None, units, threshold, groups)
 
     def groups(self, problem: Problem) -> int:
-        """Return how many groups the median is taken over."""
+        """Return the number of groups whose means the median combines."""
         if self.n_groups is not None:
             return chosen_groups(self.n_groups, problem)
         return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
@@ -150,9 +150,9 @@ class Truncated(CoordinateWise):
         return self.level_at(threshold, moment, facts)
 
     def level_at(self, threshold: float, moment: Moment, facts: MeanFacts) -> Level:
-        """Return a threshold with the bias and the sampling error that the moment allows there."""
+        """Return the threshold, with the largest bias and sampling error that the moment allows."""
         order, bound = moment.order, moment.bound
         sampling = facts.sampling
-        if order < 2.0:  # only entries within the threshold surely have a variance
+        if order < 2.0:  # only truncated entries surely have a variance
             sampling = math.sqrt(bound * threshold ** (2.0 - order) / facts.n_rows)
         return Level(threshold, bound / threshold ** (order - 1.0), sampling)
