@@ -244,16 +244,14 @@ class CoordinateWise(MeanMethod):
         self, facts: MeanFacts, budget: Share, level: Level, groups: int
     ) -> tuple[Stage, Expected]:
         """Return the stage that releases the mean, and its error over all columns."""
-        n_features, root_features = facts.n_features, math.sqrt(facts.n_features)
+        n_features, root = facts.n_features, math.sqrt(facts.n_features)
         query = self.raw_query(n_features, level.value, groups)
         noise = noise_std_of(query, facts.n_rows, n_features, budget)
         sampling = level.sampling * (CENTRE_LOSS if groups > 2 else 1.0)
         stage = Stage.of(
             budget, "mean", f"the {query.name}", 1, n_features, by_place=query.by_place
         )
-        return stage, Expected(
-            noise * root_features, level.bias * root_features, sampling * root_features
-        )
+        return stage, Expected(noise * root, level.bias * root, sampling * root)
 
     def _balance(
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int

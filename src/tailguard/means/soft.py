@@ -64,10 +64,8 @@ class SoftMean(CoordinateMean):
     @classmethod
     def wide(cls, reach: float) -> dict[str, float]:
         """Return parameters that change hardly any entry within ``reach`` of zero."""
-        return {
-            "scale": 30.0 * reach,
-            "smoothing": 400.0,
-        }  # psi differs from the identity by a cube
+        # psi differs from the identity by a cube.
+        return {"scale": 30.0 * reach, "smoothing": 400.0}
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

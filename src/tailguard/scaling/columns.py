@@ -3,8 +3,8 @@
 Reference
 ---------
 Karwa and Vadhan 2018, Section 3 (a location and a scale of a column without bounds);
-Dong, Roth and Su 2022, Theorem 2.7: one release of ``k`` columns costs what one of a vector of
-``l2`` sensitivity ``sqrt(2 k)`` does, so fewer columns get less noise.
+Dong, Roth and Su 2022, Theorem 2.7: a release of ``k`` columns costs as much as a release of a
+vector with ``l2`` sensitivity ``sqrt(2 k)``, so fewer columns get less noise.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
-LARGEST_SCALE = 2.0**150  # squares of scales, and their inverses, stay in the range of floats
+LARGEST_SCALE = 2.0**150  # so that squares of scales, and their inverses, are floats
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class MeasuredColumns:
     Attributes
     ----------
     n_features
-        How many features there are.
+        The number of features.
     target, offset
-        Whether these are measured.
+        Whether the target and the offset are measured.
     intercept
-        Whether columns may be shifted, because the constant absorbs the shift.
+        Whether columns may be shifted, because the intercept absorbs the shift.
     residual
-        Whether the target may be shifted with the score; under a log link it is only scaled.
+        Whether the target may be shifted with the score. Under a log link it is only scaled.
     levels
-        The indicator columns of each categorical column; these are counted.
+        The indicator columns of each categorical column, whose levels are counted.
     """
 
     n_features: int
@@ -49,14 +49,14 @@ class MeasuredColumns:
 
     @property
     def counted(self) -> tuple[int, ...]:
-        """The columns whose levels are counted."""
+        """The indicator columns of all categorical columns."""
         return tuple(column for columns in self.levels for column in columns)
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """Column numbers as queries count them: target ``d``, offset ``d + 1``."""
-        d = self.n_features
-        return (*range(d), *(d,) * self.target, *(d + 1,) * self.offset)
+        """Numbers of the columns in queries: the target is ``n_features``, the offset one more."""
+        n_features = self.n_features
+        return (*range(n_features), *(n_features,) * self.target, *(n_features + 1,) * self.offset)
 
     @property
     def target_shifted(self) -> bool:
@@ -64,13 +64,13 @@ class MeasuredColumns:
         return self.intercept and self.residual
 
     def unmet_shift(self, target_scale: float) -> float:
-        """Return the shift of scores for a log link without an intercept to absorb the scale.
+        """Return the shift of scores under a log link, if no intercept absorbs the target's scale.
 
-        Dividing the target by its scale divides the expected target too, so every score falls by
+        Dividing the target by its scale also divides the expected target. So every score falls by
         the logarithm of the scale.
         """
-        alone = self.target and not self.residual and not self.intercept
-        return float(np.log(target_scale)) if alone else 0.0
+        scaled_only = self.target and not self.residual and not self.intercept
+        return float(np.log(target_scale)) if scaled_only else 0.0
 
 
 @dataclass(eq=False)
@@ -80,18 +80,19 @@ class ColumnScales:
     Attributes
     ----------
     center, scale
-        One number per column; the scale of an undetected column is NaN. It is a multiple of the
-        typical size until a location or pairs of records give a better one.
+        One number per column. A scale is a multiple of the typical size until a location or pairs
+        of records give a better one. The scale of an undetected column is NaN.
     width
-        Width of the bin that holds the centre, if it is too coarse to show the scale; else 0.
+        The width of the bin that holds the centre, if the bin is too wide to show the scale; else
+        0.
     often_zero
         Columns that are zero so often that zero is their centre.
     binary
-        Columns that may be indicators: nearly all records are zero or one, as far as noise shows.
+        Columns that may be indicators: as far as noise shows, nearly all records are zero or one.
     far_size
-        The absolute value that one in 200 records exceeds, if it was detected; else 0.
+        The absolute value that one in 200 records exceeds; 0 if it was not detected.
     near_size
-        The absolute value that one in 200 nonzero records stays below, if it was detected; else 0.
+        The absolute value that one in 200 nonzero records is below; 0 if it was not detected.
     without_baseline
         Indicators of a categorical column whose baseline was not detected.
     """
@@ -109,9 +110,9 @@ class ColumnScales:
     def unknown(cls, count: int) -> "ColumnScales":
         """Return the scales of unmeasured columns."""
         center, width, far_size, near_size = np.zeros((4, count))
-        often_zero, binary, without = np.zeros((3, count), dtype=bool)
+        often_zero, binary, without_baseline = np.zeros((3, count), dtype=bool)
         sizes, scale = (far_size, near_size), np.full(count, np.nan)
-        return cls(center, scale, width, often_zero, binary, *sizes, without)
+        return cls(center, scale, width, often_zero, binary, *sizes, without_baseline)
 
     @property
     def detected(self) -> BoolArray:
@@ -128,31 +129,36 @@ class ColumnScales:
             getattr(self, field.name)[chosen] = getattr(other, field.name)
 
     def units(self, columns: MeasuredColumns) -> Units:
-        """Return units of features, target and offset; an unknown scale is one."""
+        """Return units of features, target and offset; unknown scales are set to one."""
         scale = np.where(self.detected, self.scale, 1.0)
         scale = np.clip(scale, 1.0 / LARGEST_SCALE, LARGEST_SCALE)
-        center, d = self.center, columns.n_features
+        center, n_features = self.center, columns.n_features
         target_center, target_scale = 0.0, 1.0
         if columns.target:
-            target_scale = float(scale[d])
+            target_scale = float(scale[n_features])
             if columns.residual:
-                target_center = float(center[d])
+                target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
         offset_center += columns.unmet_shift(target_scale)
         return Units(
-            center[:d], scale[:d], columns.intercept, target_center, target_scale, offset_center
+            center[:n_features],
+            scale[:n_features],
+            columns.intercept,
+            target_center,
+            target_scale,
+            offset_center,
         )
 
 
 class HistogramSession(Protocol):
     """The part of a session that histograms of columns use.
 
-    Noise is the standard deviation of Gaussian noise; other noise is stated as that of Gaussian
+    Noise is stated as the standard deviation of Gaussian noise. For other noise this is Gaussian
     noise whose tail is at least as heavy.
     """
 
     def n_rows(self, stage: Stage | None = None) -> int:
-        """Return how many records the stage reads; without a stage, how many there are."""
+        """Return the number of records that the stage reads; without a stage, of all records."""
         ...
 
     def plans(self, name: str) -> bool:
@@ -164,11 +170,11 @@ class HistogramSession(Protocol):
         ...
 
     def left(self) -> float:
-        """Return the mu left of the whole plan."""
+        """Return the mu of the whole plan that is not spent yet."""
         ...
 
     def noise_std(self, columns: int, stage: Stage) -> float:
-        """Return the noise of joint histograms of this many columns of all records."""
+        """Return the noise of one release of histograms of this many columns, for all records."""
         ...
 
     def histograms(
@@ -187,9 +193,9 @@ class ColumnQueries:
     session
         The session that releases their histograms.
     indices
-        The columns as queries count them: the target is ``d``, the offset ``d + 1``.
+        Numbers of the columns in queries: the target is ``n_features``, the offset one more.
     prefix
-        The beginning of the names of their stages.
+        The beginning of the names of the stages.
     """
 
     session: HistogramSession
@@ -204,7 +210,7 @@ class ColumnQueries:
         return self.session.plans(self.prefix + name)
 
     def stage(self, name: str) -> Stage:
-        """Return this stage of these columns."""
+        """Return the planned stage of that name for these columns."""
         return self.session.stage(self.prefix + name)
 
     def histograms(
@@ -219,8 +225,8 @@ class ColumnQueries:
     ) -> tuple[FloatArray, float]:
         """Release histograms of the chosen columns; return counts and their noise.
 
-        ``center`` is subtracted and the result divided by ``unit``, one number per chosen column.
-        If a stage reads a sample, counts and noise are scaled to all records.
+        ``center`` is subtracted and the result is divided by ``unit``, each with one number per
+        chosen column. If a stage reads a sample, counts and noise are scaled to all records.
         """
         query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center

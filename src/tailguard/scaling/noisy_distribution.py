@@ -1,4 +1,4 @@
-"""A distribution from a noised histogram; clip levels and scales are computed from it."""
+"""Distributions estimated from noised histograms, to compute clip levels and scales."""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,33 +11,35 @@ from scipy.special import log_ndtr
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.column_histograms import Bins
 
-BIN_SIGNIFICANCE = 2.5  # a bin this many noise standard deviations above zero belongs to the bulk
-WIDEST_GAP = 3  # the most bins in a row below that within the bulk
+BIN_SIGNIFICANCE = 2.5  # a bin of the bulk exceeds this many standard deviations of the noise
+WIDEST_GAP = 3  # the bulk contains at most this many smaller bins in a row
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # widths of the windows that search the bulk, in bins
 POINTS = 4  # how many points represent a bin
 # Standard deviations of the noise that a count must exceed if a false detection would do harm.
 SURE = 6.0
-# How many bins beyond the last seen one may hide records, and the factor from one to the next. With
-# bins of a third of an octave: five octaves of a tail that falls with a power of about two.
+# How many bins beyond the last detected bin may hide records, and the factor from a bin to the
+# next. With bins of a third of an octave: five octaves of a tail that falls with a power of about
+# two.
 HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
-# The prior of the factor by which a tail falls from bin to bin: mean and standard deviation; its
-# possible values; and how many of the last seen bins estimate it, with those beyond. On the
-# training family the mean excess beyond is then estimated to within a factor of 1.8 (standard
-# deviation), and to within 2.3 by the most that noise may hide.
+# The factor by which a tail falls from bin to bin: mean and standard deviation of its prior; its
+# possible values; and how many of the last detected bins estimate it, with all bins beyond. On the
+# simulated data used for tuning, this estimates the mean excess beyond the last bin to within a
+# factor of 1.8 (standard deviation). The most that noise may hide would be within a factor of 2.3.
 TAIL_DECAY, DECAYS, TELLING_BINS = (0.7, 0.2), np.linspace(0.05, 0.95, 37), 2
-# The chance that any window of pure noise stands out in a fit, and how many windows a column has.
+# The probability that any window of pure noise stands out in a fit, and the number of windows of a
+# column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
 
 
 def detection_threshold(
     n_columns: float, false_alarm: float = FALSE_ALARM, windows: float = FALSE_WINDOWS
 ) -> float:
-    """Return the standard deviations of noise by which a window of records must stand out."""
+    """Return by how many standard deviations of noise a window of records must stand out."""
     return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
 
 
 def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
-    """Find the window of bins that stands out most; return its ends and how far it stands out."""
+    """Return the ends of the window of bins that stands out most, and its significance."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     best = (0, 1, -math.inf)
     for width in WINDOW_WIDTHS:
@@ -59,20 +61,21 @@ class NoisyDistribution:
     points, mass
         Points, ``POINTS`` per bin, and their probabilities.
     total, significance
-        The count of the kept records, and how far the bulk stands out of the noise.
+        The count of the kept records, and how many standard deviations of the noise the bulk
+        exceeds.
     edges
         The edges of the bins that were kept.
     bin_noise
         Noise of the share of a bin.
     beyond
-        Share of the records in the bins beyond those kept, as released; the larger of both ends.
+        The released share of records in the bins beyond the kept bins; the larger of both ends.
     counts, noise_std
-        Counts of all bins, averaged over releases with weights from their noise, and the noise of
-        the averages; empty where no histogram was read.
+        Counts of all bins, averaged over releases with weights by their noise, and the noise of the
+        averages; None if the distribution does not come from a histogram.
     bulk
-        The first bin of the bulk and the one after its last, over all releases.
+        The first bin of the bulk and the bin after its last, over all releases.
     last
-        The bin after the last one kept.
+        The bin after the last kept bin.
     """
 
     points: FloatArray
@@ -99,8 +102,8 @@ class NoisyDistribution:
         """Keep the bulk at the most significant window, and other bins that surely hold records.
 
         Kept counts below zero become zero. ``earlier`` is a former release of the same bins. Beyond
-        the bulk of both, the counts are averaged, since far records remain far.
-        The bins from ``held[0]`` to ``held[1]`` are known to hold records, and kept in any case.
+        the bulk of both releases, counts are averaged, since far records remain far. The bins from
+        ``held[0]`` to ``held[1]`` are known to hold records, so they are always kept.
         """
         kept, significance = bulk_of(counts, noise_std)
         first, last, _ = _bulk_ends(counts, noise_std)
@@ -138,20 +141,20 @@ class NoisyDistribution:
 
     @property
     def hidden_shares(self) -> FloatArray:
-        """Shares of the mass that may lie in the bins beyond the last seen one.
+        """Largest shares of the mass in the bins beyond the last kept bin.
 
-        They add up to the larger of what noise may hide and what was released there.
+        They are scaled to the larger of the share that noise may hide and the released share.
         """
         decay = HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
         return np.asarray(max(self.hidden, self.beyond / decay.sum()) * decay)
 
     @cached_property
     def expected_shares(self) -> FloatArray:
-        """Shares of the mass expected in the bins beyond the last seen one.
+        """Expected shares of the mass in the bins beyond the last kept bin.
 
-        A tail falls by a constant factor from bin to bin. Its size and factor are estimated from
-        the last seen bins and those beyond, by Bayes' rule: the prior of the size is flat,
-        that of the factor normal. No bin holds more than noise may hide.
+        A tail falls by a constant factor from bin to bin. The size and the factor are estimated by
+        Bayes' rule from the last kept bins and all bins beyond. The size has a flat prior, the
+        factor a normal prior. No share is larger than noise may hide.
         """
         beyond = np.arange(1, HIDDEN_BINS + 1)
         if self.counts is None:
@@ -161,7 +164,7 @@ class NoisyDistribution:
         falls = DECAYS[:, None] ** (first + 1.0 - self.last + np.arange(tail.size))
         squares = (falls**2).sum(axis=1)
         sizes, errors = falls @ tail / squares, squares**-0.5
-        # The size is not negative: the chance of that, and its mean there (Mills 1926).
+        # Sizes are not negative: the probability of this, and the mean if so (Mills 1926).
         positive = log_ndtr(sizes / errors)
         mills = np.exp(-((sizes / errors) ** 2) / 2.0 - positive) / math.sqrt(2.0 * math.pi)
         odds = sizes**2 * squares / 2.0 + positive + np.log(errors)
@@ -171,11 +174,11 @@ class NoisyDistribution:
         return np.asarray(np.minimum(shares / odds.sum() * self.bin_noise, self.hidden))
 
     def mean(self, values: FloatArray) -> float:
-        """Return the mean of values given at the points."""
+        """Return the mean of a function with these values at the points."""
         return float(self.mass @ values)
 
     def shifted_by(self, shift: float) -> "NoisyDistribution":
-        """Return the distribution, moved."""
+        """Return the distribution, shifted."""
         return replace(self, points=self.points + shift, edges=self.edges + shift)
 
     def quantile(self, level: float) -> float:
@@ -185,18 +188,19 @@ class NoisyDistribution:
 
 
 def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Return which bins hold records, and how many noise standard deviations the bulk stands out.
+    """Return which bins hold records, and the significance of the bulk.
 
-    They are the bulk around the most significant window, and bins that surely hold records.
+    These bins are the bulk around the most significant window, and bins that surely hold records.
+    The significance is the height of that window in standard deviations of the noise.
     """
     low, high, significance = _bulk_ends(counts, noise_std)
-    kept = counts > SURE * noise_std  # where codes for missing values may lie
+    kept = counts > SURE * noise_std  # for example, a code for missing values
     kept[low:high] = True
     return kept, significance
 
 
 def _bulk_ends(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
-    """Return the bulk's first bin, the one after its last, and how far its window stands out."""
+    """Return the bulk's first bin, the bin after its last, and its significance."""
     low, high, significance = most_significant_window(counts, noise_std)
     return (*_grown(counts, low, high, BIN_SIGNIFICANCE * noise_std), significance)
 
@@ -209,7 +213,7 @@ def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:
 
 
 def _grown(counts: FloatArray, low: int, high: int, threshold: float) -> tuple[int, int]:
-    """Extend the window over neighbours above the threshold, across short gaps."""
+    """Extend a window to bins above the threshold, across short gaps."""
     above = np.flatnonzero(counts > threshold)
     while True:
         left = above[(above < low) & (above >= low - WIDEST_GAP)]

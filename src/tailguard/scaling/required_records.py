@@ -1,7 +1,7 @@
 """How many records, or which epsilon, would be enough if noise is predicted to hide the answer.
 
-Public numbers decide, before anything is spent. Only the note on light weights follows from a
-release, that of their total.
+These warnings and errors use public numbers, before any budget is spent. Only the note on light
+weights uses a release: their total.
 
 Reference
 ---------
@@ -17,11 +17,11 @@ from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 WEIGHS_LITTLE = "weights are small: "
 """How the note on light weights begins."""
-LARGEST_EPSILON = 1e3  # that is named
+LARGEST_EPSILON = 1e3  # larger ones are not suggested
 
 
 def mean_hides(n_rows: int, noise_std: float) -> bool:
-    """Whether noise hides a mean of numbers from 0 to 1: its deviation is above a quarter."""
+    """Whether the noise on a mean of numbers from 0 to 1 has a standard deviation above 1/4."""
     return n_rows < 4.0 * noise_std
 
 
@@ -36,51 +36,52 @@ def scale_warnings(
 ) -> tuple[str, ...]:
     """Warn if noise is predicted to hide all scales; refuse if it would hide even a mean.
 
-    Scales need the ``fewest`` records, a number that falls as the ``amount`` of the budget grows.
-    ``noise_std`` is that of a sum released with the whole budget.
+    Scales need at least ``fewest`` records. This number is inversely proportional to the budget,
+    which ``amount`` returns for a guarantee. ``noise_std`` is the noise of a sum that is released
+    with the whole budget. ``effect`` ends the warning.
     """
     if n_rows >= fewest:
         return ()
-    wanted = amount(guarantee) * fewest / n_rows
-    epsilon = _enough_epsilon(guarantee, lambda promise: amount(promise) < wanted)
+    needed_amount = amount(guarantee) * fewest / n_rows
+    epsilon = _enough_epsilon(guarantee, lambda promise: amount(promise) < needed_amount)
     if mean_hides(n_rows, noise_std):
         raise noise_refusal(n_rows, guarantee, _would_do(fewest, epsilon))
-    more = "" if epsilon is None else f"; epsilon = {epsilon} would do too"
+    alternative = "" if epsilon is None else f"; epsilon = {epsilon} would do too"
     return (
         f"n = {n_rows} is below the {fewest} records that scales need at this budget, so columns "
-        f"are read in their raw units: {effect}{more}",
+        f"are read in their raw units: {effect}{alternative}",
     )
 
 
 def light_weights(
     total: float, noise_std: float, n_rows: int, *, by_person: bool = False
 ) -> tuple[str, ...]:
-    """Note that records weigh far less than their bound, if their released total shows it.
+    """Return a note if the released total shows that records weigh far less than their bound.
 
-    ``total`` and ``noise_std``, the deviation of its noise, are in units of the bound.
+    ``total`` and ``noise_std``, the standard deviation of its noise, are in units of the bound.
 
     Examples
     --------
     >>> light_weights(2_500.0, 10.0, n_rows=200_000)[0].partition(",")[0]
     'weights are small: records weigh on average about 1/80 of weight_bound'
     """
-    most = total + 2.0 * noise_std
-    if most >= 0.1 * n_rows:
+    upper_bound = total + 2.0 * noise_std
+    if upper_bound >= 0.1 * n_rows:
         return ()
-    seen = total > 4.0 * noise_std
-    about, total = ("about", total) if seen else ("less than", most)
+    is_detected = total > 4.0 * noise_std
+    about, total = ("about", total) if is_detected else ("less than", upper_bound)
     times, records = rounded(n_rows / total), "persons" if by_person else "records"
     return (
         f"{WEIGHS_LITTLE}{records} weigh on average {about} 1/{times} of weight_bound, by their "
         f"released total (void ones weigh nothing), and noise is that of {about} {rounded(total)} "
-        f"{records} in place of {n_rows:,}: unless most weigh nothing, declare a smaller "
+        f"{records} in place of {n_rows:,}: unless upper_bound weigh nothing, declare a smaller "
         f"weight_bound next time. At the mean weight noise on sums is about {times} times smaller; "
         "weights above the bound are cut to it",
     )
 
 
 def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
-    """Return the error for a fit whose answer would be noise."""
+    """Return the error that refuses a fit whose answer would be noise."""
     return InputError(
         f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
         f"hide all that {n_rows} records tell, the best constant included, and nothing was "
@@ -89,12 +90,12 @@ def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
 
 
 def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
-    """Describe the number of records, or the epsilon, that would be enough."""
+    """Say which number of records, or which epsilon, would be enough."""
     return _would_do(n_rows, _enough_epsilon(guarantee, hides))
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
-    """Return the least number above ``start`` that noise does not hide, to 5 %, or infinity."""
+    """Return the least number above ``start`` at which ``hides`` is false, to 5 %, or infinity."""
     low, high = start, 2.0 * start
     try:
         for _ in range(40):

@@ -1,8 +1,9 @@
 """Scales from histograms of octaves: of absolute values, and of differences of random pairs.
 
-The size of a column is its typical absolute value. It is cheap to release, since all records inform
-it, but far from zero it does not show the spread of the column. Differences of random pairs do, at
-any location; but there are half as many, and most differences of a mostly constant column are zero.
+The size of a column is its typical absolute value. It is cheap to release, since all records
+contribute. But if a column is far from zero, its size does not show its spread. Differences of
+random pairs show the spread at any location. But there are only half as many pairs as records, and
+if a column is mostly constant, most differences are zero.
 
 Reference
 ---------
@@ -25,85 +26,86 @@ from tailguard.scaling.columns import ColumnQueries, ColumnScales
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution, detection_threshold
 
 SIZE_BINS = Bins("octaves", -160.0, 1.0, 320)
-"""Octaves of absolute values; the first holds zeros and all values below the second."""
+"""Octaves of absolute values; the first bin also contains zeros and all smaller values."""
 
 SIZE_WINDOW = 0.4
 """The share of a typical column's records in one window of octaves."""
 
-# A rare indicator's ones stand out; FALSE_ONES is the chance in a fit that noise alone stands out.
-# Its other values are fewer than INDICATOR_REST standard deviations of the noise.
+# A column is a rare indicator if its ones stand out, and its values other than 0 and 1 are fewer
+# than INDICATOR_REST standard deviations of the noise. FALSE_ONES is the probability in a fit that
+# noise alone stands out.
 FALSE_ONES, INDICATOR_REST = 2e-3, 2.0
-# Sizes of most columns lie within COMMON_OCTAVES octaves of one. Sizes beyond must stand out more,
+# Sizes of most columns lie within COMMON_OCTAVES octaves of one. Other sizes must stand out more,
 # as if there were UNCOMMON_FACTOR times as many windows.
 COMMON_OCTAVES, UNCOMMON_FACTOR = 32.0, 100.0
-MOSTLY_ZERO = 0.5  # from this share of zeros on, too few other records remain to be detected
+MOSTLY_ZERO = 0.5  # with this share of zeros, too few other records remain to be detected
 INDICATOR_STD = 0.5  # the largest standard deviation of zeros and ones
 NEAREST_BOUND = 4.0  # scales: a default fit never bounds a column more narrowly
-MANY_ZEROS = 0.25  # from this share of zeros on, zero is the centre of a column; by trial
+MANY_ZEROS = 0.25  # with this share of zeros, zero is the centre of a column; by trial
 DIFFERENCE_OVER_SIZE = 1.4  # typical difference over typical size of a normal column with mean zero
-# Share of the records by which pairs of a typical column stand out: there are half as many pairs,
-# and a quarter of these in one window.
+# The pairs of a typical column in one window, as a share of the records: there are half as many
+# pairs as records, and a quarter of them in one window.
 PAIRS_DETECTED = 0.12
-# The range of differences of pairs over the size of their column, and about how many windows it
-# has. By trial; differences outside are ignored.
+# The range of differences of pairs, in sizes of their column, and about how many windows it
+# contains. Differences outside of this range are ignored. By trial.
 LIKELY_DIFFERENCES, LIKELY_WINDOWS = (2.0**-14, 2.0**4), 1e2
-FAR_SHARE = 0.005  # of the records lie beyond the far size, and as many below the near one
-LEAST_PART = 1.0 / 16.0  # of the bin of a coarse centre: the smallest scale of its column
+FAR_SHARE = 0.005  # of the records exceed the far size, and as many are below the near size
+LEAST_PART = 1.0 / 16.0  # smallest scale of a column over the bin width of its coarse centre
 
 
 def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
-    """Release the size of every column; again, if planned, of undetected ones with few zeros.
+    """Release the size of every column and, if planned, a second time those of undetected columns.
 
-    These are zero in less than half of their records. They are fewer, so each has less noise. The
-    two releases are averaged by their precision.
+    Only columns that are zero in less than half of their records are released again. They are
+    fewer, so each has less noise. The two releases are averaged, weighted by their precision.
     """
     total = queries.session.n_rows()
     counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
     noise = np.full(len(queries), noise_std)
-    found = read_sizes(counts, noise, total)
-    hidden = np.flatnonzero(~found.detected & (counts[:, 0] < MOSTLY_ZERO * total))
+    measured = read_sizes(counts, noise, total)
+    hidden = np.flatnonzero(~measured.detected & (counts[:, 0] < MOSTLY_ZERO * total))
     if not hidden.size or not queries.plans("typical size retry"):
-        return found
-    more, noise_std = queries.histograms(hidden, SIZE_BINS, queries.stage("typical size retry"))
+        return measured
+    second, noise_std = queries.histograms(hidden, SIZE_BINS, queries.stage("typical size retry"))
     weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
-    counts[hidden] += weight[:, None] * (more - counts[hidden])
+    counts[hidden] += weight[:, None] * (second - counts[hidden])
     noise[hidden] = noise_std * np.sqrt(weight)
     return read_sizes(counts, noise, total)
 
 
-def share_size(queries: ColumnQueries, found: ColumnScales, n_features: int) -> None:
-    """Take shared sizes for the features that are often zero and were not detected.
+def share_size(queries: ColumnQueries, measured: ColumnScales, n_features: int) -> None:
+    """Give undetected features that are often zero a common size, from one more release.
 
-    Too few records have a value in any one of these rare indicators and amounts, but together they
-    can be detected. If ones are seen, all columns have the size of indicators. But if other lengths
-    stand out of the noise, the size of columns that cannot be indicators is the median length of
-    records in all of them; it is larger if a seen length would exceed the nearest feature bound.
+    Each of these rare indicators and amounts is nonzero in too few records, but together they can
+    be detected. If ones stand out, all possible indicators get the size of an indicator. If other
+    lengths stand out of the noise, the size of the other columns is the median length of records in
+    all these columns. It is larger if a detected length would exceed the nearest feature bound.
     """
-    hidden = ~found.detected & found.often_zero & (np.array(queries.indices) < n_features)
+    hidden = ~measured.detected & measured.often_zero & (np.array(queries.indices) < n_features)
     if not hidden.any() or not queries.plans("shared size"):
         return
     chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
     counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
-    if (hidden & found.binary).any() and counts[_ones()] > _ones_threshold(1) * noise_std:
-        found.scale[hidden] = INDICATOR_STD * float(SIZE_BINS.middle()[_ones()])
+    if (hidden & measured.binary).any() and counts[_ones()] > _ones_threshold(1) * noise_std:
+        measured.scale[hidden] = INDICATOR_STD * float(SIZE_BINS.middle()[_ones()])
         counts[_ones()] = 0.0
-        hidden &= ~found.binary
-    standing = np.flatnonzero(counts[1:] > detection_threshold(1) * noise_std)
-    if standing.size:
+        hidden &= ~measured.binary
+    detected_lengths = np.flatnonzero(counts[1:] > detection_threshold(1) * noise_std)
+    if detected_lengths.size:
         middle = read_octaves(counts, noise_std).quantile(0.5)
-        largest = float(SIZE_BINS.middle()[1 + standing[-1]])
-        found.scale[hidden] = max(INDICATOR_STD * middle, largest / NEAREST_BOUND)
+        largest = float(SIZE_BINS.middle()[1 + detected_lengths[-1]])
+        measured.scale[hidden] = max(INDICATOR_STD * middle, largest / NEAREST_BOUND)
 
 
 def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnScales:
-    """Read one histogram and its noise per column; ``total`` is the public number of records."""
-    least, found = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
+    """Estimate scales from a histogram per column; ``total`` is the public number of records."""
+    least, measured = detection_threshold(len(counts)), ColumnScales.unknown(len(counts))
     least_far = detection_threshold(UNCOMMON_FACTOR * len(counts))
-    found.often_zero = counts[:, 0] > MANY_ZEROS * total
+    measured.often_zero = counts[:, 0] > MANY_ZEROS * total
     rest, hidden = total - counts[:, 0] - counts[:, _ones()], INDICATOR_REST * noise
-    found.binary = (rest < hidden) & (hidden < MANY_ZEROS * total)
+    measured.binary = (rest < hidden) & (hidden < MANY_ZEROS * total)
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
@@ -111,74 +113,77 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
         ):
-            found.scale[column] = size * (
-                often_zero_factor if found.often_zero[column] else DIFFERENCE_OVER_SIZE
+            measured.scale[column] = size * (
+                often_zero_factor if measured.often_zero[column] else DIFFERENCE_OVER_SIZE
             )
-            found.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
-            found.near_size[column] = distribution.quantile(FAR_SHARE)
+            measured.far_size[column] = _far_size(distribution, FAR_SHARE * total, noise_std)
+            measured.near_size[column] = distribution.quantile(FAR_SHARE)
         elif rest[column] < hidden[column]:
             zeros_seen = row[0] > least * noise_std
             if zeros_seen and row[_ones()] > _ones_threshold(len(counts)) * noise_std:
-                found.scale[column] = often_zero_factor
-    return found
+                measured.scale[column] = often_zero_factor
+    return measured
 
 
 def _far_size(distribution: NoisyDistribution, records: float, noise_std: float) -> float:
     """Return the size that ``records`` records exceed; within an octave, tails fall by a power.
 
-    One standard deviation of noise is subtracted from the counts beyond an octave. Subtracting more
-    would overlook sizes of records, which matters more here. Noise may still hide that many records
-    there, or a quarter of the requested ones.
+    One standard deviation of the noise is subtracted from the counts beyond an octave. Subtracting
+    more would overlook sizes of records, which would do more harm. Beyond an octave noise is
+    assumed to hide one standard deviation, but at most a quarter of ``records``.
     """
     masses = distribution.total * distribution.mass.reshape(-1, POINTS).sum(axis=1)
     beyond = np.cumsum(masses[::-1])[::-1] - noise_std
     octave = int(np.flatnonzero(beyond >= min(records, beyond[0]))[-1])
     unseen = min(noise_std, records / 4.0)
-    here, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]
-    part = math.log(max(here / records, 1.0)) / math.log(max(here / above, 2.0))
+    at_octave, above = np.maximum([*beyond, 0.0], unseen)[octave : octave + 2]
+    part = math.log(max(at_octave / records, 1.0)) / math.log(max(at_octave / above, 2.0))
     return float(distribution.edges[octave] * 2.0 ** min(part, 1.0))
 
 
 def read_octaves(counts: FloatArray, noise_std: float) -> NoisyDistribution:
-    """Read the distribution of sizes above zero: a histogram without its first bin."""
+    """Estimate the distribution of sizes above zero, from a histogram without its first bin."""
     return NoisyDistribution.of(np.concatenate([[0.0], counts[1:]]), SIZE_BINS, noise_std)
 
 
 def fewest_records(columns: int, noise_std: float) -> float:
-    """Return how many records typical columns need to stand out of histograms with this noise."""
+    """Return how many records typical columns need to be detected with this noise."""
     return detection_threshold(columns) * noise_std / SIZE_WINDOW
 
 
-def find_scales(queries: ColumnQueries, found: ColumnScales) -> None:
-    """Take the scale from differences of pairs, the best source if they can be detected.
+def find_scales(queries: ColumnQueries, measured: ColumnScales) -> None:
+    """Take scales from differences of pairs, which are the best source if they are detected.
 
-    If public numbers predict that they hardly can, only columns whose centres stayed too coarse
-    are measured. If noise could hide all unequal pairs of such a column, its scale stays unknown.
+    If public numbers predict that they will hardly be detected, only columns whose centres are too
+    coarse are measured. If noise may hide all unequal pairs of such a column, its scale becomes
+    unknown.
     """
     stage = queries.stage("scale")
     needed = detection_threshold(len(queries)) * queries.session.noise_std(len(queries), stage)
     visible = PAIRS_DETECTED * queries.session.n_rows() > needed
-    chosen = np.flatnonzero(found.detected if visible else found.width)
+    chosen = np.flatnonzero(measured.detected if visible else measured.width)
     if not chosen.size:
         return
     counts, noise_std = queries.histograms(chosen, SIZE_BINS, stage, paired=True)
     least = detection_threshold(chosen.size, windows=LIKELY_WINDOWS)
     octaves, pairs = SIZE_BINS.middle(), queries.session.n_rows() // 2
     for column, row in zip(chosen, counts, strict=True):
-        size = max(abs(found.center[column]), found.scale[column])
+        size = max(abs(measured.center[column]), measured.scale[column])
         likely = (octaves > LIKELY_DIFFERENCES[0] * size) & (octaves < LIKELY_DIFFERENCES[1] * size)
         distribution = read_octaves(np.where(likely, row, 0.0), noise_std)
         if distribution.significance > least:
-            found.scale[column] = max(distribution.quantile(0.5), LEAST_PART * found.width[column])
-        elif found.width[column] and pairs - row[0] < least * noise_std < row[0]:
-            found.scale[column] = np.nan
+            measured.scale[column] = max(
+                distribution.quantile(0.5), LEAST_PART * measured.width[column]
+            )
+        elif measured.width[column] and pairs - row[0] < least * noise_std < row[0]:
+            measured.scale[column] = np.nan
 
 
 def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
     """Return the scale of a column that is often zero, over the size of its other records.
 
-    It follows from the root mean square, but has a lower bound: otherwise rows with a nonzero value
-    would be far longer than others, and be cut.
+    The factor follows from the root mean square. It has a lower bound, because otherwise rows with
+    a nonzero value would be far longer than others, and be clipped.
     """
     others = max(total - row[0], noise_std) / total
     return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
@@ -186,10 +191,10 @@ def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns:
 
 @cache
 def _ones() -> int:
-    """Return the bin that all ones of an indicator are in."""
+    """Return the bin that contains all ones of an indicator."""
     return int(SIZE_BINS.index(1.0))
 
 
 def _ones_threshold(columns: int) -> float:
-    """Return by how many standard deviations of the noise ones must stand out."""
+    """Return how many standard deviations of the noise the count of ones must exceed."""
     return detection_threshold(columns, FALSE_ONES, windows=1.0)

@@ -1,10 +1,10 @@
 """A location and a scale for every column from a few releases of histograms.
 
-Typical size: the median absolute value of every column; columns that were not detected share one.
-Location: from bins in units of that size, and from finer bins if it is far from zero; a curve
-fitted to these bins also gives the scale. Scale: from differences of pairs, which do not depend on
-the location. Without an intercept no column may be shifted, and the size is the scale. Indicators
-of declared levels: the scale follows from the counts of levels.
+*Typical size.* The median absolute value of every column; columns that were not detected share one.
+*Location.* From bins in units of that size, and from finer bins if the location is far from zero. A
+curve fitted to these bins also gives the scale. *Scale.* From differences of pairs of records,
+which do not depend on the location. Without an intercept no column may be shifted, and the size is
+the scale. *Indicators of declared levels.* The counts of levels give their scale.
 
 Reference
 ---------
@@ -38,14 +38,14 @@ from tailguard.scaling.sizes import (
 )
 
 LEVELS = "level counts"
-TARGET = "target "  # begins the names of the target's own stages
+TARGET = "target "  # the prefix of the names of the target's own stages
 PURPOSES = {
     "target typical size": "the typical absolute value of the target",
     "target location": "the location of the target",
     "target scale": "the scale of the target, from differences of pairs",
     LEVELS: "how many records have each declared level",
     "typical size": "the typical absolute value of every column",
-    "typical size retry": "the same again, for columns that were not detected and may be",
+    "typical size retry": "a second release of this, for undetected columns with few zeros",
     "shared size": "one typical size for all columns that were not detected",
     "location": "the location of every column",
     "fine location": "finer histograms of locations far from zero",
@@ -53,8 +53,8 @@ PURPOSES = {
 }
 UNITS = tuple(PURPOSES)
 """The stages that release units."""
-# A level has records if its count is above this many standard deviations of its noise. By trial, 2
-# is better than 3.5: noise costs a fit less than the loss of a rare level.
+# A level is detected if its count exceeds this many standard deviations of its noise. By trial, 2
+# is better than 3.5: a fit loses less by noise than by the loss of a rare level.
 LEAST_SEEN = 2.0
 SPREAD = math.sqrt(2.0)  # the scale of an indicator over the root of its share, by trial
 
@@ -72,17 +72,17 @@ def histogram_stages(
     levels: float = 0.0,
     refinements: int = REFINEMENTS,
 ) -> list[Stage]:
-    """Plan the histograms that have a share of the budget.
+    """Plan the histograms whose share of the budget is not zero.
 
-    The target is released alone: among ``k`` columns its noise would be ``sqrt(k)`` times as
-    large, and without its units no fit is better than a guess. If ``levels`` has a share,
-    indicators of declared levels are in its counts and in no other histogram.
+    The target has releases of its own: among ``k`` columns its noise would be ``sqrt(k)`` times as
+    large, and without its units no fit is better than a guess. If ``levels`` has a share, the
+    indicators of declared levels are n_counted, and are in no other histogram.
     """
-    counted = len(columns.counted) if levels > 0.0 else 0
-    others = len(columns.indices) - columns.target - counted
+    n_counted = len(columns.counted) if levels > 0.0 else 0
+    n_others = len(columns.indices) - columns.target - n_counted
     stages: list[tuple[str, float, int, int, int]] = []
     if columns.target and columns.target_shifted:
-        # The last two are skipped if the size is not detected. Parts by trial.
+        # If the size is not detected, the last two are skipped. The parts are by trial.
         stages = [
             ("target typical size", 0.5 * target, 1, 1, SIZE_BINS.count),
             ("target location", 0.35 * target, 1 + REFINEMENTS, 1, FINE_BINS[-1].count),
@@ -90,15 +90,15 @@ def histogram_stages(
         ]
     elif columns.target:
         stages = [("target typical size", target, 1, 1, SIZE_BINS.count)]
-    stages.append((LEVELS, levels, min(counted, 1), len(columns.levels) + counted, 1))
-    stages.append(("typical size", size, 1, others, SIZE_BINS.count))
-    stages.append(("typical size retry", size_retry, 1, others, SIZE_BINS.count))
-    stages.append(("shared size", shared_size, 1, min(others, 1), SIZE_BINS.count))
+    stages.append((LEVELS, levels, min(n_counted, 1), len(columns.levels) + n_counted, 1))
+    stages.append(("typical size", size, 1, n_others, SIZE_BINS.count))
+    stages.append(("typical size retry", size_retry, 1, n_others, SIZE_BINS.count))
+    stages.append(("shared size", shared_size, 1, min(n_others, 1), SIZE_BINS.count))
     if columns.intercept:
-        # Half for the first histogram, half for all finer ones, which read fewer columns.
-        stages.append(("location", location / 2, 1, others, LOCATION_BINS.count))
-        stages.append(("fine location", location / 2, refinements, others, FINE_BINS[-1].count))
-        stages.append(("scale", pair_differences, 1, others, SIZE_BINS.count))
+        # Half is for the first histogram and half for all finer ones, which have fewer columns.
+        stages.append(("location", location / 2, 1, n_others, LOCATION_BINS.count))
+        stages.append(("fine location", location / 2, refinements, n_others, FINE_BINS[-1].count))
+        stages.append(("scale", pair_differences, 1, n_others, SIZE_BINS.count))
     planned = []
     for name, share, times, count, bins in stages:
         if share > 0.0 and times * count > 0:
@@ -127,111 +127,113 @@ def find_columns(
 ) -> ColumnScales:
     """Release the histograms; return the scales of the columns, the target and the offset.
 
-    With ``or_constant`` a target that may be shifted, and is not detected, takes the rest of the
-    budget, and no columns are measured.
+    With ``or_constant``, an undetected target that may be shifted takes the rest of the budget, and
+    no columns are measured.
 
-    A column that lies within one bin, however fine the histogram, counts as having one value in
-    most records. Its size is the scale, unless differences of pairs show another: a scale that is
-    far too small would clip all rows at that column. With ``believe_narrow`` locations are refined
-    once more, and the width of the last bin is the scale.
+    If a column lies within one bin of the finest histogram, most of its records are taken to have
+    one value. Its size is then the scale, unless differences of pairs show another scale: a scale
+    that is far too small would clip all rows because of this column. With ``believe_narrow``,
+    locations are refined once more, and the width of the last bin is the scale.
     """
     indices = np.array(columns.indices)
     is_target, counted = indices == columns.n_features, np.array([], dtype=np.intp)
-    whole, alone = ColumnScales.unknown(len(indices)), False
+    scales, only_target = ColumnScales.unknown(len(indices)), False
     if columns.target:
         queries = ColumnQueries(session, (columns.n_features,), TARGET)
-        found = _target(queries, shifted=columns.target_shifted, or_constant=or_constant)
-        alone = or_constant and columns.target_shifted and not found.detected.any()
-        whole.put(is_target, found)
-    if not alone and session.plans(LEVELS):
+        measured_scales = _target(queries, shifted=columns.target_shifted, or_constant=or_constant)
+        only_target = or_constant and columns.target_shifted and not measured_scales.detected.any()
+        scales.put(is_target, measured_scales)
+    if not only_target and session.plans(LEVELS):
         counted = np.array(columns.counted)
-        whole.put(counted, count_levels(session, columns, session.stage(LEVELS)))
+        scales.put(counted, count_levels(session, columns, session.stage(LEVELS)))
     measured = ~is_target & ~np.isin(indices, counted)
-    if not alone and measured.any():
+    if not only_target and measured.any():
         queries = ColumnQueries(session, tuple(map(int, indices[measured])))
-        found = find_sizes(queries, queries.stage("typical size"))
-        if columns.intercept and found.detected.any():
-            _locate(queries, found, believe_narrow=believe_narrow)
-        share_size(queries, found, columns.n_features)
-        whole.put(measured, found)
-    return whole
+        measured_scales = find_sizes(queries, queries.stage("typical size"))
+        if columns.intercept and measured_scales.detected.any():
+            _locate(queries, measured_scales, believe_narrow=believe_narrow)
+        share_size(queries, measured_scales, columns.n_features)
+        scales.put(measured, measured_scales)
+    return scales
 
 
 def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Stage) -> ColumnScales:
     """Count the levels of all categorical columns; return the scales of their indicators.
 
-    A level whose count does not exceed the noise is not detected: its records are read as the
-    baseline. The scale of another level is proportional to the root of its share, with a lower
-    limit: rows with that level must not be far longer than others, and bounds of features must not
-    cut its indicator.
+    If the count of a level does not exceed the noise, the level is not detected, and its records
+    are read as the baseline. The scale of a detected level is proportional to the root of its
+    share. It has a lower limit: rows with that level must not be far longer than others, and bounds
+    of features must not clip its indicator.
     """
     query = LevelCounts(columns.levels)
     counts, noise_std = session.histograms(query, None, stage, columns=len(columns.levels))
     total = session.n_rows(stage)
-    least = LEAST_SEEN * noise_std
-    found = ColumnScales.unknown(len(columns.indices))
+    threshold = LEAST_SEEN * noise_std
+    scales = ColumnScales.unknown(len(columns.indices))
     smallest = max(len(columns.indices) ** -0.25, 1.0 / NEAREST_BOUND)
-    for some, (baseline, *levels) in zip(columns.levels, query.by_column(counts), strict=True):
-        for column, count in zip(some, levels, strict=True):
+    for indicators, (baseline, *levels) in zip(
+        columns.levels, query.by_column(counts), strict=True
+    ):
+        for column, count in zip(indicators, levels, strict=True):
             share = min(max(count / total, 0.0), 1.0)
-            if count > least:
-                found.scale[column] = SPREAD * max(math.sqrt(share), smallest)
-            found.often_zero[column] = share < 1.0 - MANY_ZEROS
-            found.far_size[column] = float(share > FAR_SHARE)
-            found.without_baseline[column] = baseline <= least
-    return found.of(np.array(columns.counted))
+            if count > threshold:
+                scales.scale[column] = SPREAD * max(math.sqrt(share), smallest)
+            scales.often_zero[column] = share < 1.0 - MANY_ZEROS
+            scales.far_size[column] = float(share > FAR_SHARE)
+            scales.without_baseline[column] = baseline <= threshold
+    return scales.of(np.array(columns.counted))
 
 
 def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:
     """Release the target's own histograms; return units, and whether it was detected."""
-    whole = ColumnScales.unknown(len(columns.indices))
+    scales = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
-        return whole.units(columns), True
+        return scales.units(columns), True
     queries = ColumnQueries(session, (columns.n_features,), TARGET)
-    found = _target(queries, shifted=columns.target_shifted)
-    whole.put(np.array(columns.indices) == columns.n_features, found)
-    return whole.units(columns), bool(found.detected.any())
+    target_scales = _target(queries, shifted=columns.target_shifted)
+    scales.put(np.array(columns.indices) == columns.n_features, target_scales)
+    return scales.units(columns), bool(target_scales.detected.any())
 
 
-def _locate(queries: ColumnQueries, found: ColumnScales, *, believe_narrow: bool) -> None:
-    """Release centres, and scales about them; keep those that exceed the noise."""
-    sizes = found.scale.copy()
+def _locate(queries: ColumnQueries, scales: ColumnScales, *, believe_narrow: bool) -> None:
+    """Release centres, and then scales from pairs; keep those that exceed the noise."""
+    sizes = scales.scale.copy()
     location, fine = queries.stage("location"), queries.stage("fine location")
     fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
-    narrow = find_locations(queries, found, location, fine, fine_bins=fine_bins)
-    found.scale[narrow] = found.width[narrow] if believe_narrow else sizes[narrow]
-    find_scales(queries, found)
+    narrow = find_locations(queries, scales, location, fine, fine_bins=fine_bins)
+    scales.scale[narrow] = scales.width[narrow] if believe_narrow else sizes[narrow]
+    find_scales(queries, scales)
     if believe_narrow:
-        equal = np.isnan(found.scale) & (found.width > 0.0)  # most pairs are equal
-        found.scale[equal] = found.width[equal]
+        equal = np.isnan(scales.scale) & (scales.width > 0.0)  # most pairs of records are equal
+        scales.scale[equal] = scales.width[equal]
 
 
 def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
-    """Measure the target; if its size is not detected, its centre may take the whole rest."""
-    found = find_sizes(queries, queries.stage("typical size"))
+    """Measure the target; if its size is not detected, its centre may take the rest."""
+    scales = find_sizes(queries, queries.stage("typical size"))
     if not shifted:
-        return found
-    if found.detected.any():
-        _locate_target(queries, found, queries.stage("location"))
+        return scales
+    if scales.detected.any():
+        _locate_target(queries, scales, queries.stage("location"))
         if queries.plans("scale"):
-            find_scales(queries, found)
-        return found
-    return _constant(queries) if or_constant else found
+            find_scales(queries, scales)
+        return scales
+    return _constant(queries) if or_constant else scales
 
 
 def _constant(queries: ColumnQueries) -> ColumnScales:
     """Spend the rest of the budget on the centre of the target, whose scale stays unknown."""
-    releases = 2 + REFINEMENTS  # size, location and finer histograms
+    releases = 2 + REFINEMENTS  # of the size, of the location, and finer histograms
     mu = queries.session.left() / math.sqrt(releases)
-    rest = Stage("rest", "all that is left", mu, releases, SIZE_BINS.count)
-    found = find_sizes(queries, rest)
-    if found.detected.any():
-        _locate_target(queries, found, rest)
-        found.scale[:] = np.nan
-    return found
+    rest = Stage("rest", "the rest of the budget", mu, releases, SIZE_BINS.count)
+    scales = find_sizes(queries, rest)
+    if scales.detected.any():
+        _locate_target(queries, scales, rest)
+        scales.scale[:] = np.nan
+    return scales
 
 
-def _locate_target(queries: ColumnQueries, found: ColumnScales, stage: Stage) -> None:
+def _locate_target(queries: ColumnQueries, scales: ColumnScales, stage: Stage) -> None:
     """Release the centre of the target, even if most of its values are zero."""
-    found.often_zero[:] = False
-    find_locations(queries, found, stage, stage)
+    scales.often_zero[:] = False
+    find_locations(queries, scales, stage, stage)
