@@ -21,7 +21,7 @@ from tailguard.checks import (
 from tailguard.privacy.guarantees import Guarantee
 
 FEWEST_RUNS = 40  # fewer prove almost nothing
-PILOT_SHARE = 4  # one pilot run for every four; one for every two costs power, for ten learns badly
+PILOT_SHARE = 4  # a pilot run per 4 counted runs; per 2 would cost power, per 10 train badly
 
 
 @named_arguments
@@ -49,11 +49,11 @@ def audit(
         an array or a tuple of arrays such as ``(X, y)``. The bound holds for any pair, but is near
         the claim only for the worst pair.
     claim
-        The claim to test; by default the promise of the runs' certificates.
+        The claim to test; by default the guarantee in the runs' certificates.
     tester
         ``"threshold"`` on the linear discriminant, ``"classifier"``, ``"cells"`` or ``"kernel"``.
     n_runs
-        Counted runs on each of the two data sets. A quarter more are a pilot, to train the tester.
+        Counted runs on each of the two data sets. Pilot runs, a quarter more, train the tester.
     false_alarm
         Probability of rejecting a true claim, whatever is audited.
     random_state
@@ -66,12 +66,12 @@ def audit(
 
     Guarantee
     ---------
-    None for records. With probability ``1 - false_alarm`` the bound is below the truth.
+    None for records. With probability ``1 - false_alarm`` the bound is below the true cost.
 
     Edge cases
     ----------
     The power is against the same runs with 0.8 times the noise. It is estimated from the spread of
-    the runs, which is about right if the noise is added last.
+    the runs; the estimate is about right if the noise is added last.
 
     Reference
     ---------
@@ -86,48 +86,49 @@ def audit(
     >>> def factory(seed):
     ...     options = {"method": "clipped", "clip_norm": 1.0, "random_state": seed}
     ...     return lambda x: tg.mean(x, guarantee=tg.GDP(2.0), **options)
-    >>> found = tg.audit(factory, (low - high, high), n_runs=300)
-    >>> found.accepted, found.share > 0.5
+    >>> result = tg.audit(factory, (low - high, high), n_runs=300)
+    >>> result.accepted, result.share > 0.5
     (True, True)
     """
     if not callable(factory):
         raise InputError(f"factory must be a function of a seed; got {shown(factory)}.")
     pair = [_as_tuple(records) for records in _check_pair(worst_case)]
-    learn = TESTERS[check_choice("tester", tester, TESTERS)]
+    train = TESTERS[check_choice("tester", tester, TESTERS)]
     count = check_integer("n_runs", n_runs, minimum=FEWEST_RUNS)
     alarm = check_open_unit("false_alarm", false_alarm)
     first_seed = check_integer("random_state", random_state, minimum=0)
     n_pilot = -(-count // PILOT_SHARE)
     seeds = range(first_seed, first_seed + 2 * (count + n_pilot))
-    promised = _claim(factory(first_seed), pair[0], claim)
+    tested_claim = _claim(factory(first_seed), pair[0], claim)
     first, second = (_runs(factory, records, seeds[side::2]) for side, records in enumerate(pair))
     if first.shape != second.shape:
         raise InputError("factory must return as many numbers for one data set as for the other.")
-    decide = learn(first[:n_pilot], second[:n_pilot], promised, count, alarm)
+    decide = train(first[:n_pilot], second[:n_pilot], tested_claim, count, alarm)
     counted = first[n_pilot:], second[n_pilot:]
     errors = [int(wrong.sum()) for wrong in _errors(decide, *counted)]
     wrong, missed = clopper_pearson_upper(errors, count, alarm / 2.0)
-    shown_amount = float(promised.least(np.array([wrong]), np.array([missed]))[0])
+    shown_amount = float(tested_claim.least(np.array([wrong]), np.array([missed]))[0])
     return AuditResult(
         name=_name_of(factory(first_seed)),
-        claim=promised.describe(),
-        claimed=promised.amount,
+        claim=tested_claim.describe(),
+        claimed=tested_claim.amount,
         shown=shown_amount,
         confidence=1.0 - alarm,
-        power=_power(decide, promised, counted, alarm),
+        power=_power(decide, tested_claim, counted, alarm),
         n_runs=count,
         tester=tester,
     )
 
 
 def _errors(decide: Decide, first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which runs of the first, and which of the second neighbour are guessed wrongly."""
     return decide(first), ~decide(second)
 
 
 def _power(
     decide: Decide, claim: PrivacyClaim, runs: tuple[FloatArray, FloatArray], false_alarm: float
 ) -> float:
-    """Return the chance of rejecting these runs with noise of ``NOISE`` times the scale."""
+    """Return the probability of rejecting these runs, if noise had ``NOISE`` times the scale."""
     nearer = [side.mean(axis=0) + NOISE * (side - side.mean(axis=0)) for side in runs]
     rates = [
         (float(errors.sum()) + 0.5) / (errors.size + 1)
@@ -137,21 +138,21 @@ def _power(
 
 
 def _runs(factory: Callable[[int], Any], records: tuple[Any, ...], seeds: range) -> FloatArray:
-    """Return the numbers of all runs on one data set, one run per row."""
-    found = [_numbers(_run(factory(seed), records)) for seed in seeds]
-    if len({one.shape for one in found}) > 1:
+    """Return the numbers of all runs on answer data set, answer run per row."""
+    answers = [_numbers(_run(factory(seed), records)) for seed in seeds]
+    if len({answer.shape for answer in answers}) > 1:
         raise InputError("factory must return as many numbers in every run.")
-    return np.array(found)
+    return np.array(answers)
 
 
-def _run(made: Any, records: tuple[Any, ...]) -> Any:
-    if hasattr(made, "fit"):
-        return made.fit(*records)
-    if not callable(made):
+def _run(audited: Any, records: tuple[Any, ...]) -> Any:
+    if hasattr(audited, "fit"):
+        return audited.fit(*records)
+    if not callable(audited):
         raise InputError(
-            f"factory must return an estimator or a function of the records; got {shown(made)}."
+            f"factory must return an estimator or a function of the records; got {shown(audited)}."
         )
-    return made(*records)
+    return audited(*records)
 
 
 def _numbers(result: Any) -> FloatArray:
@@ -169,11 +170,11 @@ def _numbers(result: Any) -> FloatArray:
         ) from None
 
 
-def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> PrivacyClaim:
-    """Return the given claim, or that of a run's certificate."""
+def _claim(audited: Any, records: tuple[Any, ...], claim: Guarantee | None) -> PrivacyClaim:
+    """Return the given claim, or the claim of a run's certificate."""
     if claim is not None:
         return claim_of(claim)
-    result = _run(made, records)
+    result = _run(audited, records)
     certificate = getattr(result, "certificate_", getattr(result, "certificate", None))
     if certificate is None:
         raise InputError(
@@ -183,7 +184,7 @@ def _claim(made: Any, records: tuple[Any, ...], claim: Guarantee | None) -> Priv
 
 
 def _check_pair(worst_case: Any) -> tuple[Any, Any]:
-    """Refuse pairs that are not neighbours: two data sets of one size that differ in one record."""
+    """Refuse a pair unless its data sets have one size and differ in at most one record."""
     if not isinstance(worst_case, tuple | list) or len(worst_case) != 2:
         raise InputError(
             f"worst_case must be two data sets, (records, other_records); got {shown(worst_case)}."
@@ -215,7 +216,7 @@ def _as_tuple(records: Any) -> tuple[Any, ...]:
     return tuple(records) if isinstance(records, tuple) else (records,)
 
 
-def _name_of(made: Any) -> str:
+def _name_of(audited: Any) -> str:
     """Return the name of the audited class or function."""
-    kind = made if hasattr(made, "__qualname__") else type(made)
+    kind = audited if hasattr(audited, "__qualname__") else type(audited)
     return str(kind.__qualname__).replace("<locals>.", "").replace("<lambda>", "a function")

@@ -1,22 +1,22 @@
 """Privacy claims about a release, and confidence bounds on its privacy loss from counted errors.
 
-A test that distinguishes two neighbours makes errors of two kinds: it takes the first for the
-second (wrong), or it takes the second for the first (missed). Upper bounds on both probabilities
-prove a lower bound on the privacy loss. The pairs of error probabilities that a claim allows are a
-convex set. This set is symmetric, since either neighbour may be the first.
+A test that distinguishes two neighbours makes two kinds of errors: it takes the first for the
+second (wrong), or the second for the first (missed). Upper bounds on both probabilities prove a
+lower bound on the privacy loss. The pairs of error probabilities that a claim allows are a convex
+set. This set is symmetric, since either neighbour may be the first.
 
 A verdict rejects a claim if the test makes too few errors for the claim to hold. The probability of
-a false alarm is stated and holds for every release. The power is the probability that the verdict
-rejects a release whose errors have stated probabilities; a verdict without power proves nothing.
+a false alarm is stated, and holds for every release. The power is the probability of rejecting a
+release if its errors have stated probabilities; a verdict without power proves nothing.
 
 Reference
 ---------
 Kairouz, Oh and Viswanath 2015, Theorem 2.1 (errors under epsilon and delta); Dong, Roth and Su
 2022, Section 2 (under mu); van Erven and Harremoes 2014, Theorem 9 (data processing for Renyi
-divergences) and Theorem 13 (their quasi-convexity); Clopper and Pearson 1934 (bounds on a chance);
-Jagielski, Ullman and Oprea 2020 (bounds on epsilon); Nasr, Hayes, Steinke, Balle, Tramer,
-Jagielski, Carlini and Terzis 2023, Section 5 (bounds on mu); Hoeffding 1956, Theorem 4 (sums of
-coins that are not alike).
+divergences) and Theorem 13 (their quasi-convexity); Clopper and Pearson 1934 (bounds on a
+probability); Jagielski, Ullman and Oprea 2020 (bounds on epsilon); Nasr, Hayes, Steinke, Balle,
+Tramer, Jagielski, Carlini and Terzis 2023, Section 5 (bounds on mu); Hoeffding 1956, Theorem 4
+(sums of coins with different biases).
 """
 
 from collections.abc import Callable
@@ -37,19 +37,19 @@ ORDERS = 1.0 + np.geomspace(0.01, 63.0, 60)
 
 
 Least = Callable[[FloatArray, FloatArray], FloatArray]
-"""From upper bounds on both error probabilities to the least privacy loss that they allow."""
+"""Maps upper bounds on both error probabilities to the least privacy loss that they allow."""
 
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """A claimed amount of privacy loss in some unit; counted errors may prove that it is too small.
+    """A claimed amount of privacy loss; counted errors may prove that it is too small.
 
     Attributes
     ----------
     unit, amount
-        One of mu, epsilon, rho or delta, and the claimed amount.
+        The unit, one of mu, epsilon, rho or delta, and the claimed amount.
     least
-        The lower bound on the amount that bounds on the errors prove.
+        Maps upper bounds on the errors to the lower bound on the amount that they prove.
     given
         Further conditions of the claim, in words.
     """
@@ -65,7 +65,7 @@ class PrivacyClaim:
 
 
 def gaussian_claim(mu: float) -> PrivacyClaim:
-    """Claim ``mu``-GDP: both errors lie above the curve of N(0, 1) against N(mu, 1)."""
+    """Claim ``mu``-GDP: the errors lie on or above the trade-off curve of N(0, 1) and N(mu, 1)."""
 
     def least(wrong: FloatArray, missed: FloatArray) -> FloatArray:
         """Return ``Phi^-1(1 - wrong) - Phi^-1(missed)``, which is exact for Gaussian noise."""
@@ -175,27 +175,27 @@ def judge(
 ) -> Judgement:
     """Accept a claim unless the errors of ``n_runs`` runs per neighbour prove a larger loss.
 
-    Each kind of error is bounded at half of ``false_alarm``. With ``summed`` their mean is bounded
-    at all of it, which proves more where both errors are equally likely. Choose between the two
-    before errors are counted.
+    Each kind of error gets a confidence bound at half of ``false_alarm``. With ``summed`` their
+    mean gets a bound at all of it, which proves more if both errors are equally likely. This choice
+    must be made before errors are counted.
 
     Guarantee
     ---------
-    Whatever the release, if the claim holds, the chance of rejecting is at most ``false_alarm``,
-    which must be at most 0.05. The power is that against a release at which the errors have the
-    chances ``rates``.
+    For every release: if the claim holds, the probability of rejecting is at most ``false_alarm``,
+    which must be at most 0.05. The power is that against a release whose errors have the
+    probabilities ``rates``.
 
     *Proof* for sums. The error pairs that a claim allows are a convex set that contains the mirror
     image of each of its points, hence also the pair in which both errors equal their mean. Among
     independent coins with that mean, equal coins are the likeliest to have so small a sum, if the
     sum is at least one below its expectation (Hoeffding 1956, Theorem 4). A sum at the 0.05
-    quantile is, unless the mean error is near 1, and then nothing is proved.
+    quantile is so small, unless the mean error is near 1; but then nothing is proved.
     """
     if summed:
-        chances = clopper_pearson_upper([wrong + missed] * 2, 2 * n_runs, false_alarm)
+        upper = clopper_pearson_upper([wrong + missed] * 2, 2 * n_runs, false_alarm)
     else:
-        chances = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
-    proven = float(claim.least(chances[:1], chances[1:])[0])
+        upper = clopper_pearson_upper([wrong, missed], n_runs, false_alarm / 2.0)
+    proven = float(claim.least(upper[:1], upper[1:])[0])
     power = audit_power(claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed)
     return Judgement(proven <= claim.amount, proven, power)
 
@@ -210,14 +210,16 @@ def audit_power(
 ) -> float:
     """Return the exact probability that :func:`judge` rejects at error probabilities ``rates``.
 
-    For each count of the one error, it rejects if the count of the other, or of both, is small
-    enough.
+    For each count of wrong guesses, ``judge`` rejects if the count of missed ones, or the sum of
+    both counts, is small enough.
     """
     counts = np.arange(n_runs + 1)
     if summed:
         both = np.arange(2 * n_runs + 1)
         mean = clopper_pearson_upper(both, 2 * n_runs, false_alarm)
-        few = int(np.count_nonzero(claim.least(mean, mean) > claim.amount))  # it falls with counts
+        few = int(
+            np.count_nonzero(claim.least(mean, mean) > claim.amount)
+        )  # the bound falls with the count
         return float(
             binom.pmf(counts, n_runs, rates[0]) @ binom.cdf(few - 1 - counts, n_runs, rates[1])
         )
@@ -241,7 +243,7 @@ def runs_for(
     power: float,
     summed: bool = False,
 ) -> int:
-    """Return the fewest runs per neighbour, to one per cent, at which a verdict has that power."""
+    """Return the fewest runs per neighbour with which a verdict has ``power``, to one per cent."""
     return smallest_sample(
         lambda n_runs: audit_power(
             claim, n_runs, rates=rates, false_alarm=false_alarm, summed=summed
@@ -251,7 +253,7 @@ def runs_for(
 
 
 def smallest_sample(power_at: Callable[[int], float], power: float) -> int:
-    """Return the smallest sample size, to one per cent, whose ``power_at`` reaches ``power``."""
+    """Return the smallest sample size whose ``power_at`` reaches ``power``, to one per cent."""
     high = 16
     while power_at(high) < power:
         high *= 2

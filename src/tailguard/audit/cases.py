@@ -3,7 +3,7 @@
 Reference
 ---------
 Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023 (audits of known claims);
-Chi-square bounds on the deviation of normal numbers are textbook.
+The chi-square bound on the standard deviation of normal numbers is a textbook result.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,15 +24,15 @@ from tailguard.audit.gates import (
 )
 
 FALSE_ALARM = 1e-3
-"""Probability that a true claim is rejected, over all rows of an audit together."""
+"""Probability that any true claim is rejected in all rows of an audit together."""
 
 POWER = 0.95
-"""Least probability of detecting noise of 0.8 times the right scale; rows with less are marked."""
+"""Rows are marked if they detect noise of 0.8 times the right scale with a smaller probability."""
 
 PLANNED_POWER = 0.9995
-"""The power for which runs of a mutant are planned, from the error rates of its kind: then, with
-probability 0.93, none of the 132 mutants of 66 rows is missed. At mu = 2.5 and a false alarm of
-1.5e-5 that takes 976 runs per side at 0.8 times the noise, and 117 at half the sensitivity
+"""The power for which runs of a mutant are planned, from the error rates of its fault. With this
+power, none of the 132 mutants of 66 rows is missed with probability 0.93. At mu = 2.5 and a false
+alarm of 1.5e-5 it needs 976 runs per side at 0.8 times the noise, and 117 at half the sensitivity
 (computed)."""
 
 
@@ -53,11 +53,11 @@ class AuditResult:
     power
         Probability that noise of 0.8 times the right scale is rejected.
     n_runs
-        The number of runs on each of the neighbours, or of readings of noise.
+        The number of runs on each neighbour, or the number of readings of noise.
     tester
         The test that distinguishes the neighbours.
     mutants
-        Fault of a mutant -> whether it was rejected.
+        Fault of a mutant -> whether the mutant was rejected.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class AuditResult:
 
     @property
     def share(self) -> float:
-        """The bound over the claim."""
+        """The bound divided by the claim."""
         return self.shown / self.claimed
 
     @property
@@ -88,7 +88,7 @@ class AuditResult:
 
     @property
     def verdict(self) -> str:
-        """The verdict in one word or two."""
+        """The verdict in a few words."""
         if not self.accepted:
             return "BROKEN"
         if not all(self.mutants.values()):
@@ -123,14 +123,15 @@ Rates = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class ThresholdCase:
-    """Releases on a worst pair; a score above the threshold is a guess of the second table.
+    """Releases on a worst pair; if a score is above the threshold, the guess is the second table.
 
     Attributes
     ----------
     scores
-        The scores of both neighbours: the answers without noise have the scores 0 and 1.
+        Returns scores of both neighbours; the answers without noise have the scores 0 and 1.
     rates
-        Probabilities of both errors if noise is too small by a factor, to plan the number of runs.
+        Returns the probabilities of both errors if noise is too small by a factor. They plan the
+        number of runs.
     threshold
         The threshold of the scores.
     scores_per_run
@@ -147,12 +148,12 @@ class ThresholdCase:
 
     @property
     def is_even(self) -> bool:
-        """Whether both errors are equally likely by plan, so that their sum is judged."""
+        """Whether both errors are planned to be equally likely; then their sum is judged."""
         wrong, missed = self.rates(1.0)
         return wrong == missed
 
     def audit(self, *, false_alarm: float) -> AuditResult:
-        """Count errors of the release, and of every mutant."""
+        """Count the errors on the release and on every mutant."""
         n_runs = self.runs_to_see(1.0 / NOISE, false_alarm)
         verdict = self._verdict(AttackedGate, n_runs, 0, false_alarm)
         rejected = {
@@ -197,11 +198,11 @@ class ThresholdCase:
 
 @dataclass(frozen=True)
 class NoiseCase:
-    """Whole fits of many releases, tested by the noise of each release that the pair moves.
+    """Whole fits of many releases, tested by the noise of each release that the pair changes.
 
     The bound is the mu that the pair attains, divided by an upper confidence bound on the standard
     deviation of the noise. It assumes normal noise, which tests of the mechanism check. It needs a
-    few fits instead of the thousands of a threshold.
+    few fits, while a threshold needs thousands.
 
     Attributes
     ----------
@@ -241,8 +242,8 @@ class NoiseCase:
         """Return the bound, what the pair attains, and the number of readings."""
         first = seed * self.n_fits
         fits = [self.fit(gate, first + each, each % 2 == 1) for each in range(self.n_fits)]
-        noises = np.concatenate([one.noises for one in fits])
-        attained = float(np.mean([one.mu for one in fits]))
+        noises = np.concatenate([transcript.noises for transcript in fits])
+        attained = float(np.mean([transcript.mu for transcript in fits]))
         deviation = np.sqrt(noises @ noises / chi2.ppf(false_alarm, noises.size))
         return float(attained / deviation), attained, noises.size
 

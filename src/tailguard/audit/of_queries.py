@@ -1,13 +1,13 @@
 """Audits of every registered query on its worst pair, through the gate, from all released numbers.
 
-With Gaussian noise the attack projects the numbers onto the line that joins the two answers: this
-is the likelihood ratio. With Laplace noise the data have many equal columns, each with its own
-release; for a single number the best event is that it exceeds the higher answer.
+With Gaussian noise the attack projects the numbers onto the line through the two answers; this is
+the likelihood ratio. With Laplace noise the data have many equal columns, each with its own
+release. For a single number the best event is that it exceeds the higher answer.
 
 Reference
 ---------
-Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023; for noise that follows the
-records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
+Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023; for noise that depends
+on the records, Bun and Steinke 2019 and Nissim, Raskhodnikova and Smith 2007.
 """
 
 import math
@@ -40,16 +40,17 @@ from tailguard.queries.sample_aggregate import SampleAggregate
 from tailguard.queries.units import Units
 from tailguard.queries.value_histograms import ValueHistograms
 
-N_ROWS = 40  # the tests of every query's contract have as many
+N_ROWS = 40  # as in the contract tests of every query
 MU = 2.5
-"""The mu that audits of Gaussian noise claim: at 2.5 to 3 they need the fewest runs. Power 0.9995
-at a false alarm of 2.4e-5 needs 952 runs per neighbour at 2.5, 1112 at 2 and 3072 at 1 (computed).
+"""The mu that audits of Gaussian noise claim. At 2.5 to 3 they need the fewest runs: for power
+0.9995 at a false alarm of 2.4e-5, 952 runs per neighbour at 2.5, 1112 at 2 and 3072 at 1
+(computed).
 """
 
-# The epsilon claimed for each number with Laplace noise, which needs the fewest runs (measured).
+# The epsilon claimed for each number with Laplace noise. It needs the fewest runs (measured).
 EPSILON, N_COLUMNS = 2.0, 50
 PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
-"""Queries to audit with Laplace noise on equal columns; each column's answer is one number."""
+"""Queries that are audited with Laplace noise on equal columns; each column has one answer."""
 
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
 UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))
@@ -68,24 +69,25 @@ OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] =
     "level-tables": (LevelTables((GROUP,) * N_COLUMNS), None, (0.0, 0.0), (0.0, 1.0)),
     "count-of-levels": (CountOfLevels(GROUP, ((1,),)), None, (0.0, 0.0), (0.0, 1.0)),
 }  # fmt: skip
-"""Queries by cell with Laplace noise: query, state, and the cell and the group of both records.
+"""Queries of cells with Laplace noise: query, state, and the cell and the group of both records.
 
-All columns are equal. In each, several released numbers differ between the records; a count is one
-number. A value and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``, to 1."""
+All columns are equal. Within a column, several released numbers differ between the neighbours; a
+count is one number. A value and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``,
+to 1."""
 
 
 def gaussian_rates(mu: float) -> Rates:
-    """Return both errors of a threshold halfway, for noise that is too small by a given factor."""
+    """Return both errors of a threshold halfway between the answers, with Gaussian noise."""
     return even_rates(lambda factor: norm.sf(factor * mu / 2.0))
 
 
 def even_rates(rate: Callable[[float], float]) -> Rates:
-    """Return both errors where they are equally likely."""
+    """Return both errors if they have the same probability, ``rate``."""
     return lambda factor: (float(rate(factor)),) * 2
 
 
 def arsinh_rates(shift: float) -> Rates:
-    """Return both errors of a threshold halfway, with arsinh-normal noise on a scale."""
+    """Return both errors of a threshold halfway, with arsinh-normal noise."""
     return even_rates(lambda factor: norm.sf(math.asinh(factor * shift / 2.0)))
 
 
@@ -103,7 +105,7 @@ def heard(
     n_runs: int,
     seed: int,
 ) -> FloatArray:
-    """Return the released numbers of many releases, one release a row."""
+    """Return the numbers of many releases, one release per row."""
     attacked = gate.of(rows, guarantee=GDP(1.0), seed=seed)
     calibration = calibration_for(query, rows.n_rows, rows.n_features, stage.asked)
     event = _cost(calibration, stage)
@@ -113,7 +115,7 @@ def heard(
 
 
 def _cost(calibration: Any, stage: Stage) -> Event:
-    """Return the cost of one release, as the books state it."""
+    """Return the cost of one release, as the books record it."""
     if calibration.mechanism in PEELING_MECHANISMS:
         return PEELING_MECHANISMS[calibration.mechanism].event(calibration)
     return stage.asked
@@ -128,7 +130,7 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
 
 
 def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
-    """Return the scoring of releases of both neighbours."""
+    """Return a function that releases from both neighbours and scores the releases."""
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
         first, second = (
@@ -141,7 +143,7 @@ def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: S
 
 
 def _between(low: FloatArray, high: FloatArray) -> Score:
-    """Score each number by itself: 0 at the first answer, 1 at the second."""
+    """Score each number separately: 0 at the first answer, 1 at the second."""
     return lambda released: ((released - low) / (high - low)).ravel()
 
 
@@ -179,10 +181,11 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
 
 
 def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
-    """Return the audit of a query by cell with Laplace noise, on equal columns.
+    """Return the audit of a query of cells with Laplace noise, on equal columns.
 
-    A column points to the second record if all of its differing numbers pass that record's answer.
-    The odds of this event are ``exp(epsilon)`` if the query attains the claim of a column.
+    The guess for a column is the second neighbour if all of its differing numbers pass that
+    neighbour's answer. If the query attains the claim for a column, the probabilities of this event
+    have the ratio ``exp(epsilon)``.
     """
     query, state, *records = OF_CELLS[name]
     n_columns = 1 if name == "count-of-levels" else N_COLUMNS
@@ -194,10 +197,10 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
         data[4] = [*[cell] * N_COLUMNS, group]
         rows.append(make_rows(data))
     low, high = (_exact(query, state, each, asked) for each in rows)
-    moved = np.flatnonzero(low != high)
-    # With groups, numbers of different columns are adjacent; without, numbers of one column.
+    differing = np.flatnonzero(low != high)
+    # With groups, the numbers of different columns are adjacent; otherwise those of one column are.
     by_groups = getattr(query, "by", ()) and n_columns > 1
-    places = moved.reshape(-1, n_columns) if by_groups else moved.reshape(n_columns, -1).T
+    places = differing.reshape(-1, n_columns) if by_groups else differing.reshape(n_columns, -1).T
 
     def passed(released: FloatArray) -> FloatArray:
         scores = (released[:, places] - low[places]) / (high - low)[places]
@@ -206,12 +209,12 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     scores = _scores(query, state, stage, rows, passed)
     charged = query.calibrate_pure(N_ROWS, 1, asked.epsilon).charged
     attained = float(np.abs(high - low).sum()) / charged
-    each = 0.5 ** len(places)
+    chance = 0.5 ** len(places)
     return ThresholdCase(
         f"query {name}, Laplace",
         epsilon_claim(epsilon, 0.0),
         scores,
-        rates=lambda factor: (each * math.exp(-factor * epsilon * attained), 1.0 - each),
+        rates=lambda factor: (chance * math.exp(-factor * epsilon * attained), 1.0 - chance),
         threshold=1.0,
         scores_per_run=n_columns,
         tester="threshold at the higher answer",
@@ -236,8 +239,8 @@ def _equal_columns(pair: WorstPair, first: float) -> Rows:
 def choice_case(ratio: float = 2.0) -> ThresholdCase:
     """Return the audit of a choice by peeling, which the books charge separately from the value.
 
-    One magnitude rises and another one falls by the whole sensitivity. So the exponential mechanism
-    attains its profile, which is ``tanh(ratio / 2)`` at epsilon 0.
+    One magnitude rises and another falls by the whole sensitivity. So the exponential mechanism
+    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0.
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
@@ -259,7 +262,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     """Return the audit of a trimmed mean whose median moves by its whole scale.
 
-    The books state how many scales an answer may move; a threshold halfway proves exactly this.
+    The books record by how many scales an answer may move. A threshold halfway proves this exactly.
     """
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)
@@ -279,9 +282,9 @@ def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray
 
 
 def sample_aggregate_case() -> ThresholdCase:
-    """Return the audit of nine points on a line; the first moves from one end to the other.
+    """Return the audit of nine points on a line, where one moves from end to end.
 
-    The centre moves with it, by exactly the smooth scale.
+    The centre then moves by exactly the smooth scale.
     """
     query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
     event = Approximate(20.0, 0.1)

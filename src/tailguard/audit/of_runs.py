@@ -1,8 +1,8 @@
 """Audits of whole runs of every solver and mean, on pairs that attain nearly the whole claim.
 
-One of a few records differs, and methods take at most three steps. The attacker sees all points of
-a run and distinguishes neighbours by a linear discriminant, learned from pilot runs. The default
-method makes seventy releases per fit, and the attacker sees all of them.
+The data have few records, one of which differs, and methods take at most three steps. The attacker
+sees all points of a run and distinguishes neighbours by a linear discriminant, learned from pilot
+runs. The default method makes seventy releases per fit, and the attacker sees all of them.
 
 Reference
 ---------
@@ -40,22 +40,24 @@ Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
 
 N_ROWS, MU = 60, 2.5  # this mu needs the fewest runs, as for queries
-# Pilot runs per neighbour: 0.994 of the best discriminant of five normal numbers (simulated).
+# Pilot runs per neighbour: they attain 0.994 of the best discriminant of five normal numbers
+# (simulated).
 N_PILOT = 300
 SEEN = 0.98
-"""The share of the claim that the power calculation assumes. Measured with 1500 pilot runs per
-neighbour at mu = 2: 0.989 to 1.03 for seven solvers (above 1 is measurement error); 0.785 for hard
-thresholding if it chooses entries, which the options here prevent."""
+"""The share of the claim that runs are assumed to attain, to compute the power. Measured with 1500
+pilot runs per neighbour at mu = 2: 0.989 to 1.03 for seven solvers (above 1 is measurement error),
+and 0.785 for hard thresholding if it chooses entries, which the options below prevent."""
 
 HARD_THRESHOLDING: Mapping[str, Any] = {
     "n_nonzero": 2, "n_steps": 1, "threshold": 8.0, "step_size": 1.0,
     "feature_scale": 1.0, "target_scale": 1.0,
 }  # fmt: skip
-"""All entries are kept, so the solver makes no choice: the query's audit covers choices."""
+"""With these options all entries are kept, so the solver makes no choice. The audit of the query
+covers choices."""
 
 
 def examples_of(registry: Mapping[str, str]) -> dict[str, Any]:
-    """Return the examples of the classes that state options for an audit of one record."""
+    """Return the examples of those classes that state options for their audit."""
     examples = {name: getattr(class_called(name, registry), "example", None) for name in registry}
     return {name: each for name, each in examples.items() if each and each.shown is not None}
 
@@ -83,8 +85,8 @@ def points(
 ) -> FloatArray:
     """Return all points of runs, one run per row.
 
-    Only the first run keeps books, which check plan and releases against the guarantee. The books
-    would be the same in all runs, and would double the time of each.
+    Only the first run keeps books, which check the plan and its releases against the guarantee. All
+    runs would have the same books, and books double the time of a run.
     """
     runs: list[list[float]] = []
     rows = make_rows(*records, loss=plan.problem.loss)
@@ -112,15 +114,15 @@ def _both(
 def _run_case(
     name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
 ) -> ThresholdCase:
-    """Return the audit of runs by a discriminant that pilot runs determine."""
+    """Return the audit of runs by a discriminant that is learned from pilot runs."""
     plan = solver.plan(problem, guarantee)
 
     @cache
-    def learned() -> tuple[FloatArray, float]:
+    def weights_and_offset() -> tuple[FloatArray, float]:
         return discriminant(*_both(AttackedGate, solver, plan, pair, N_PILOT, 9))
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
-        weights, offset = learned()
+        weights, offset = weights_and_offset()
         first, second = _both(gate, solver, plan, pair, n_runs, seed)
         return first @ weights - offset, second @ weights - offset
 
@@ -135,7 +137,7 @@ def solver_case(name: str, mu: float = MU) -> ThresholdCase:
 
 
 def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
-    """Return the audit of a solver with Gaussian noise, on a single record that is not zero."""
+    """Return the audit of a solver with Gaussian noise; all records but one are zero."""
     return _solver_case(name, solver, _lonely(), mu)
 
 
@@ -182,11 +184,11 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
 def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> ThresholdCase:
     """Return the audit of sample and aggregate, on nine blocks of one record.
 
-    A block's minimiser is its target. The first minimiser moves from one end of the ball to the
-    other, and the central one moves with it by exactly the smooth scale. Fewer coordinates would
-    reserve more of the budget for a change of scale, which this pair lacks; more would take longer.
-    With four, a threshold halfway proves 0.999 of the claim (computed). A large delta needs the
-    fewest runs.
+    The minimiser of a block is its target. The first minimiser moves from one end of the ball to
+    the other, and the centre moves by exactly the smooth scale. With fewer coordinates, more of the
+    budget would be reserved for a change of scale, which this pair does not make; with more, runs
+    would take longer. With four coordinates, a threshold halfway proves 0.999 of the claim
+    (computed). A large delta needs the fewest runs.
     """
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
@@ -213,7 +215,7 @@ def overhear(
     seed: int,
     neighbour: bool,
 ) -> Transcript:
-    """Run once on one of two neighbours; return the transcript of the run."""
+    """Run once on one of two neighbours; return the transcript of its releases."""
     attacked = gate.between(
         pair, guarantee=plan.guarantee, neighbour=neighbour, seed=seed, loss=plan.problem.loss
     )
@@ -237,9 +239,9 @@ def _noise_case(
 def newton_case(mu: float = 1.5) -> NoiseCase:
     """Return the audit of the default method of regressions.
 
-    A search found the two records that differ. Their sizes differ, so every histogram changes.
-    Their rows are orthogonal where the row includes the target, and opposite where it does not. So
-    scores change by their whole sensitivity, and moments by nearly theirs.
+    The two records that differ come from a search. Their sizes differ, so every histogram changes.
+    Their rows are orthogonal if rows include the target, and opposite if they do not. So scores
+    change by their whole sensitivity, and moments by nearly theirs.
     """
     n_rows = 200
     turn = np.arange(n_rows)
@@ -256,8 +258,9 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
 def private_mean_case(mu: float = MU) -> NoiseCase:
     """Return the audit of a mean that releases its own units and clip level.
 
-    The first record has an extreme partner. So these change: their difference, the record's bins in
-    the histograms of size, place and magnitude, and the sign of its contribution to the mean.
+    The first record is paired with an extreme record. So three things change: their difference, the
+    record's bins in the histograms of size, location and magnitude, and the sign of its
+    contribution to the mean.
     """
     n_rows = 200
     X = norm.ppf((np.arange(n_rows)[:, None] * 37 % n_rows + 0.5) / n_rows)
@@ -273,10 +276,11 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
 def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
     """Return the audit of a whole description: quantiles, moments, products and levels.
 
-    Columns are skewed: zero is below nearly all cells, but within few deviations of the mean. The
-    record is zero in one column and extreme in the other, or the other way round. So its bins
-    change in every histogram, its contributions to the moments change sign, and its rows for the
-    products are nearly orthogonal. Its level changes, and with it its group if there are groups.
+    Columns are skewed: zero is below nearly all cells, but within a few standard deviations of the
+    mean. The record is zero in one column and extreme in the other; its replacement has these cells
+    exchanged. So its bins change in every histogram, its contributions to the moments change sign,
+    and its rows for the products are nearly orthogonal. Its level changes too, and so does its
+    group, if there are groups.
     """
     n_rows = 200
     turn = np.arange(n_rows)
@@ -291,6 +295,6 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
         moments=True, products=not by_groups, tables=(table,),
     )  # fmt: skip
     name, problem = "summary describe", Problem(None, *X.shape)
-    # About eight readings of noise per run; eleven by groups, four of which make a run slow.
+    # A run has about eight readings of noise, or eleven with groups, where four make a run slow.
     n_fits = 64 if by_groups else 96
     return _noise_case(name, summary, problem, (pair[0], pair[1]), mu, n_fits)

@@ -1,10 +1,11 @@
-"""Audits of a whole fit by one run, for when thousands of runs are too expensive.
+"""Audits of a whole fit by a single run, for fits of which thousands of runs are too expensive.
 
-Many places of a data set hold a *canary*: one of two records, chosen by a coin flip. The attacker
-observes one fit and guesses the coins that seem surest, any number of them. Flipping one coin gives
-a replace-one neighbour: the public number of records does not change. In the original, for added or
-removed records, a coin decides whether a canary is present; here it decides *which* of two records
-is present. The theorem holds unchanged, since it only uses that flipping a coin gives a neighbour.
+Many records of a data set are *canaries*: each is one of two records, chosen by a coin flip. The
+attacker observes one fit and guesses any number of coins, those that seem surest. If one coin is
+flipped, the data set becomes a replace-one neighbour; the public number of records does not change.
+In the original theorem records are added or removed, and a coin decides whether a canary is
+present. Here it decides *which* of two records is present. The theorem holds unchanged, since it
+only uses that flipping a coin gives a neighbour.
 
 If a fit is (epsilon, delta)-DP, the probability of at least ``v`` right guesses of ``r`` is at most
 that of randomised response at epsilon, ``P[Binomial(r, 1 / (1 + exp(-epsilon))) >= v]``, plus
@@ -29,11 +30,11 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import epsilon_of
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-HALVINGS = 60  # of the interval that bounds epsilon, down to the spacing of floats
-LARGEST_EPSILON = 50.0  # no number of guesses proves as much
+HALVINGS = 60  # bisection steps for epsilon, down to the spacing of floats
+LARGEST_EPSILON = 50.0  # more than any number of guesses proves
 GUESS_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
-"""Shares of the canaries that are guessed, the surest first; each has its part of the false alarm,
-so that the best bound may be reported."""
+"""Shares of the canaries that are guessed, the surest first. Each share gets its part of the false
+alarm, so that the best bound may be reported."""
 
 
 def guess_p_value(
@@ -45,8 +46,8 @@ def guess_p_value(
     if delta == 0.0 or n_right == 0:
         return min(tail, 1.0)
     fewer = np.arange(n_right - 1, -1, -1)
-    between = np.cumsum(binom.pmf(fewer, n_guesses, right))
-    slope = float((between / np.arange(1, n_right + 1)).max())
+    sums = np.cumsum(binom.pmf(fewer, n_guesses, right))
+    slope = float((sums / np.arange(1, n_right + 1)).max())
     return min(tail + 2.0 * n_canaries * delta * slope, 1.0)
 
 
@@ -75,17 +76,18 @@ def audit_one_run(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Fit once on records that are each drawn from a pair, and guess the draws.
+    """Fit once on records that are each coins from a pair, and guess which were coins.
 
     Parameters
     ----------
     fit
-        A function of the drawn records and a ``seed`` that returns a score for each record, higher
-        if the fit looks more like one on its partner. It uses only the fit and public numbers.
+        A function of the coins records and a ``seed`` that returns a score for each record. A score
+        is higher if the fit looks more like a fit on the record's partner. The function uses only
+        the fit and public numbers.
     canaries, partners
-        Two data sets of one size, ``(X,)`` or ``(X, y)``: record i is drawn from one of them.
+        Two data sets of the same size, ``(X,)`` or ``(X, y)``: record i is coins from one of them.
     claim
-        The claim to test, by its epsilon at ``delta``.
+        The claim, whose epsilon at ``delta`` is tested.
     delta
         The delta of the comparison. A claim of ``tg.ApproxDP`` or ``tg.PureDP`` has its own.
 
@@ -95,10 +97,10 @@ def audit_one_run(
 
     Edge cases
     ----------
-    One run proves far less than thousands: a tenth of epsilon with a thousand canaries that do not
-    disturb each other (measured: 0.46 of 4.38 at mu = 1), and almost nothing if many canaries share
-    few columns. So it detects noise that is many times too small, but not noise of 0.8 times the
-    scale: its power is stated as 0.
+    One run proves far less than thousands do. With a thousand canaries that do not disturb each
+    other it proves a tenth of epsilon (measured: 0.46 of 4.38 at mu = 1). If many canaries share
+    few columns, it proves almost nothing. So it detects noise that is many times too small, but not
+    noise of 0.8 times the scale; its power is stated as 0.
 
     Reference
     ---------
@@ -110,31 +112,33 @@ def audit_one_run(
     >>> n = 200
     >>> rows = np.eye(n)
     >>> def fit(X, *, seed):
-    ...     found = tg.mean(
+    ...     result = tg.mean(
     ...         X, guarantee=tg.GDP(4.0), method="clipped", clip_norm=1.0, random_state=seed
     ...     )
-    ...     return -found.value  # column i is record i's
-    >>> found = audit_one_run(fit, (rows,), (-rows,), claim=tg.GDP(4.0))
-    >>> 1.0 < found.shown < found.claimed
+    ...     return -result.value  # column i is nonzero in record i only
+    >>> audited = audit_one_run(fit, (rows,), (-rows,), claim=tg.GDP(4.0))
+    >>> 1.0 < audited.shown < audited.claimed
     True
     """
     check_open_unit("false_alarm", false_alarm)
     check_integer("random_state", random_state, minimum=0)
-    amount, at = _epsilon(claim, delta)
+    amount, tested_delta = _epsilon(claim, delta)
     n_canaries = len(canaries[0])
     if n_canaries < 2 or any(len(part) != n_canaries for part in (*canaries, *partners)):
         raise InputError(
             "canaries and partners must be data sets of one size, of 2 records or more."
         )
-    drawn = _coins(n_canaries, random_state)
+    coins = _coins(n_canaries, random_state)
     records = tuple(
-        np.where(drawn.reshape(-1, *[1] * (np.ndim(one) - 1)), other, one)
-        for one, other in zip(canaries, partners, strict=True)
+        np.where(coins.reshape(-1, *[1] * (np.ndim(canary) - 1)), partner, canary)
+        for canary, partner in zip(canaries, partners, strict=True)
     )
-    shown = _best_bound(np.asarray(fit(*records, seed=random_state + 1)), drawn, at, false_alarm)
+    shown = _best_bound(
+        np.asarray(fit(*records, seed=random_state + 1)), coins, tested_delta, false_alarm
+    )
     return AuditResult(
         name=name,
-        claim=f"epsilon = {amount:.4g} at delta = {at:.4g}",
+        claim=f"epsilon = {amount:.4g} at delta = {tested_delta:.4g}",
         claimed=amount,
         shown=shown,
         confidence=1.0 - false_alarm,

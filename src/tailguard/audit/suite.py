@@ -1,7 +1,7 @@
 """All rows of ``tailguard audit``: every query, mean and solver of the registries, and summaries.
 
-The false alarm is that of all rows together (Bonferroni): in one audit of a thousand, a row with a
-true claim is called broken.
+The false alarm is for all rows together (Bonferroni): in at most one audit of a thousand is a true
+claim called broken.
 
 Reference
 ---------
@@ -53,16 +53,16 @@ from tailguard.wing import wing
 PAPERS = wing("audits")
 
 WEAK_CLAIMS = (0.5, 1.0)
-"""Claims in mu that are smaller than those of quick rows, and need 3 to 12 times as many runs."""
+"""Claims in mu, smaller than in the quick audit; they need 3 to 12 times as many runs."""
 
 TESTER_RUNS = 2_000
-"""Runs of a public call: at the false alarm of one row of 88 a learned threshold has power 0.98
-with 1500, and 0.99 or more with these (measured)."""
+"""Runs of a public call. At the false alarm of one row of 88, a learned threshold has power 0.98
+with 1500 runs, and 0.99 or more with this number (measured)."""
 
 ONE_RUN_DELTA = 1e-8
-"""The delta at which one run is judged. A part of its p-value grows with delta: at the false alarm
-of one row of 88, it proves nothing at 1e-5, and 0.10, 0.17 and 0.16 of the claim at 1e-7, 1e-8 and
-1e-9 (measured, a thousand canaries)."""
+"""The delta at which the audit by one run tests a claim. A part of its p-value grows with delta: at
+the false alarm of one row of 88, it proves nothing at 1e-5, and 0.10, 0.17 and 0.16 of the claim at
+1e-7, 1e-8 and 1e-9 (measured with a thousand canaries)."""
 
 CASES: dict[str, Callable[[], Case]] = {
     **{f"query {name}": partial(query_case, name) for name in WORST_PAIRS},
@@ -82,7 +82,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "summary describe": describe_case,
     "summary describe, by groups": partial(describe_case, by_groups=True),
 }
-"""What the quick audit attacks."""
+"""The rows of the quick audit."""
 
 WEAKER: dict[str, Callable[[], Case]] = {
     **{
@@ -95,7 +95,7 @@ WEAKER: dict[str, Callable[[], Case]] = {
     "query trimmed-mean at rho = 0.6": partial(trimmed_case, 0.6),
     "solver whitened-newton at mu = 0.5": partial(newton_case, 0.5),
 }
-"""What the long audit attacks in addition, at smaller claims."""
+"""More rows of the long audit, with smaller claims."""
 
 
 def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> AuditResult:
@@ -108,41 +108,41 @@ def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> 
             x, guarantee=GDP(2.5), method="clipped", clip_norm=1.0, random_state=seed
         )
 
-    found = audit(factory, (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm)
-    return replace(found, name=f"tg.mean, by {tester}")
+    result = audit(factory, (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm)
+    return replace(result, name=f"tg.mean, by {tester}")
 
 
 def one_step(*, false_alarm: float) -> AuditResult:
-    """Audit ``tg.LinearRegression`` with one step, which releases nothing but coefficients."""
+    """Audit ``tg.LinearRegression`` with a single step, which releases only coefficients."""
     X, low = np.zeros((60, 1)), np.zeros(60)
     X[0], low[0] = 1.0, -1e9
     solver = NoisyGradientDescent(n_steps=1, clip_norm=1.0, step_size=1.0)
-    found = audit(
+    result = audit(
         lambda seed: LinearRegression(guarantee=GDP(2.5), solver=solver, random_state=seed),
         ((X, low), (X, -low)),
         false_alarm=false_alarm,
     )
-    return replace(found, name="tg.LinearRegression, one step, by its coefficients")
+    return replace(result, name="tg.LinearRegression, one step, by its coefficients")
 
 
 def fits(*, false_alarm: float) -> AuditResult:
     """Audit whole fits of ``tg.LinearRegression`` by their coefficients and intercept.
 
-    With the default method these prove less than half of the budget (docs/audits.md). So this row
-    detects numbers that bypass the gate, but not noise that is somewhat too small. The row of the
-    solver overhears all releases.
+    With the default method, coefficients prove less than half of the budget (docs/audits.md). So
+    this row detects numbers that bypass the gate, but not noise that is somewhat too small. The row
+    of the solver observes all releases.
     """
     turn = np.arange(200)
     X = np.where(turn % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (turn * 7 % 200) / 200)[:, None]
     y = X[:, 0] + np.where(turn // 2 % 2, 1.0, -1.0)
     low, high = y.copy(), y.copy()
     low[0], high[0] = -1e9, 1e9
-    found = audit(
+    result = audit(
         lambda seed: LinearRegression(guarantee=GDP(2.5), random_state=seed),
         ((X, low), (X, high)),
         false_alarm=false_alarm,
     )
-    return replace(found, name="tg.LinearRegression, by its coefficients")
+    return replace(result, name="tg.LinearRegression, by its coefficients")
 
 
 def one_run(*, false_alarm: float) -> AuditResult:
@@ -150,8 +150,8 @@ def one_run(*, false_alarm: float) -> AuditResult:
     canaries = np.eye(1000)
 
     def fit(X: FloatArray, *, seed: int) -> FloatArray:
-        found = mean(X, guarantee=GDP(2.0), method="clipped", clip_norm=1.0, random_state=seed)
-        return -np.asarray(found.value)  # column i is record i's
+        result = mean(X, guarantee=GDP(2.0), method="clipped", clip_norm=1.0, random_state=seed)
+        return -np.asarray(result.value)  # column i is nonzero in record i only
 
     return audit_one_run(
         fit, (canaries,), (-canaries,), claim=GDP(2.0), delta=ONE_RUN_DELTA,
@@ -165,7 +165,7 @@ PUBLIC: dict[str, Callable[..., AuditResult]] = {
     "tg.LinearRegression, by its coefficients": fits,
     **{f"tg.mean, by {tester}": partial(by_tester, tester) for tester in TESTERS},
 }
-"""Public calls that the long audit attacks in addition."""
+"""More rows of the long audit: public calls."""
 
 QUICK = tuple(CASES)
 LONG = (*CASES, *WEAKER, *PUBLIC)
@@ -175,12 +175,12 @@ def audit_row(name: str, *, false_alarm: float) -> AuditResult:
     """Audit one row by its name."""
     if name in PUBLIC:
         return PUBLIC[name](false_alarm=false_alarm)
-    found = {**CASES, **WEAKER}[name]().audit(false_alarm=false_alarm)
-    return replace(found, name=name)
+    result = {**CASES, **WEAKER}[name]().audit(false_alarm=false_alarm)
+    return replace(result, name=name)
 
 
 def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[AuditResult]:
-    """Audit rows, and yield them in their order."""
+    """Audit rows, and yield their results in the order of ``names``."""
     if not names:
         return
     row = partial(audit_row, false_alarm=FALSE_ALARM / len(names))

@@ -1,20 +1,20 @@
 """Tests that distinguish two neighbours, trained on pilot runs and evaluated on fresh runs.
 
-A trained tester is a function of one run: whether the run looks like one of the second neighbour.
-Any such function is a test in the sense of differential privacy, so its two errors on fresh runs
-give a *valid* lower bound; a bad tester gives a low one.
+A trained tester decides whether a run looks like a run of the second neighbour. Any such function
+is a test in the sense of differential privacy, so its two errors on fresh runs give a *valid* lower
+bound; a bad tester gives a low bound.
 
 =========== ===================================================================================
-threshold   on the linear discriminant; the best one for Gaussian noise
+threshold   a threshold on the linear discriminant; the best test for Gaussian noise
 classifier  logistic regression on the numbers and their products
-cells       the hockey-stick estimator: cells of the discriminant, by their likelihood ratio,
-            so that it can use events of several pieces
+cells       the hockey-stick estimator: cells of the discriminant by their likelihood ratio,
+            so the event may consist of several intervals
 kernel      a threshold on the witness function of the maximum mean discrepancy
 =========== ===================================================================================
 
 A claim in rho is tested by the Renyi divergences of the same events, which is valid by data
-processing. Estimates of a whole divergence from samples, or a discrepancy by itself, are not
-bounds, so none is reported.
+processing. Neither an estimate of a whole divergence from samples nor a discrepancy alone is a
+bound, so none is reported.
 
 Reference
 ---------
@@ -41,12 +41,12 @@ Learn: TypeAlias = Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 """Scores runs, one per row: a higher score looks more like the second neighbour's."""
 
-N_CUTS, N_CELLS = 97, 16  # the best cut is near one of these, and pilots fill these cells
+N_CUTS, N_CELLS = 97, 16  # candidate thresholds; cells, so few that pilot runs fill them
 SMALLEST_UNIT = 1e-300  # the unit of a number that is the same in all runs
 
 
 def discriminant(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights and an offset that map the means to 0 and 1, with the least spread."""
+    """Return the linear map, weights and offset, of means to 0 and 1 that has the least spread."""
     means = first.mean(axis=0), second.mean(axis=0)
     centred = np.concatenate([first - means[0], second - means[1]])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT)
@@ -61,8 +61,8 @@ def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
     weights, offset = discriminant(first, second)
 
     def score(runs: FloatArray) -> FloatArray:
-        found: FloatArray = runs @ weights - offset
-        return found
+        scores: FloatArray = runs @ weights - offset
+        return scores
 
     return score
 
@@ -83,18 +83,18 @@ def classifier_score(first: FloatArray, second: FloatArray) -> Score:
 
 def cell_score(first: FloatArray, second: FloatArray) -> Score:
     """Learn the likelihood ratio of the second neighbour in each cell of the discriminant."""
-    place = discriminant_score(first, second)
-    both = place(np.concatenate([first, second]))
+    discriminant_of = discriminant_score(first, second)
+    both = discriminant_of(np.concatenate([first, second]))
     edges = np.quantile(both, np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1])
     counts = [
-        np.bincount(np.searchsorted(edges, place(runs)), minlength=N_CELLS) + 0.5
+        np.bincount(np.searchsorted(edges, discriminant_of(runs)), minlength=N_CELLS) + 0.5
         for runs in (first, second)
     ]
     ratio = counts[1] / counts[0]
 
     def score(runs: FloatArray) -> FloatArray:
-        found: FloatArray = ratio[np.searchsorted(edges, place(runs))]
-        return found
+        ratios: FloatArray = ratio[np.searchsorted(edges, discriminant_of(runs))]
+        return ratios
 
     return score
 
@@ -102,19 +102,19 @@ def cell_score(first: FloatArray, second: FloatArray) -> Score:
 def kernel_score(first: FloatArray, second: FloatArray) -> Score:
     """Learn the witness function of the maximum mean discrepancy.
 
-    The witness is bounded, so its mean is a valid test as well. But that test is weaker, as the two
-    means lie near each other: at mu = 2 they prove 0.8 to 1.2, and counted errors 1.6 to 1.8.
+    The witness is bounded, so a test of its mean would be valid as well. But it is weaker, since
+    the two means are close: at mu = 2 the means prove 0.8 to 1.2, and counted errors 1.6 to 1.8.
     """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     unit = np.maximum(centred.std(axis=0), SMALLEST_UNIT) * np.sqrt(first.shape[1])
 
     def witness(runs: FloatArray) -> FloatArray:
-        near = [
+        similarities = [
             np.exp(-0.5 * (((runs[:, None] - side[None]) / unit) ** 2).sum(axis=2)).mean(axis=1)
             for side in (first, second)
         ]
-        found: FloatArray = near[1] - near[0]
-        return found
+        difference: FloatArray = similarities[1] - similarities[0]
+        return difference
 
     return witness
 
@@ -122,7 +122,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
 def _best_cut(
     first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
-    """Return the threshold that proves the most if errors stay as in the pilot."""
+    """Return the threshold that proves the most if errors are as in the pilot runs."""
     cuts = _cuts(first, second)
     wrong = ((first[:, None] > cuts).sum(axis=0) + 0.5) / (first.size + 1)
     missed = ((second[:, None] <= cuts).sum(axis=0) + 0.5) / (second.size + 1)
@@ -132,9 +132,9 @@ def _best_cut(
 def _normal_cut(
     first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
 ) -> float:
-    """Return the threshold that proves the most if scores are normal; it is valid in any case.
+    """Return the threshold that proves the most if scores are normal; it is always valid.
 
-    It varies less with the pilot than the best threshold for counted errors.
+    It varies less with the pilot runs than the best threshold for counted errors.
     """
     cuts = _cuts(first, second)
     units = [max(float(side.std()), SMALLEST_UNIT) for side in (first, second)]
@@ -144,10 +144,10 @@ def _normal_cut(
 
 
 def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
-    found: FloatArray = np.quantile(
-        np.concatenate([first, second]), np.linspace(0.02, 0.98, N_CUTS)
-    )
-    return found
+    """Return the candidates for a threshold: quantiles of all scores."""
+    levels = np.linspace(0.02, 0.98, N_CUTS)
+    cuts: FloatArray = np.quantile(np.concatenate([first, second]), levels)
+    return cuts
 
 
 def _surest(
@@ -161,26 +161,26 @@ def _surest(
     return int(np.argmax(claim.least(upper[0], upper[1])))
 
 
-def _by(
+def _tester(
     learn: Callable[[FloatArray, FloatArray], Score],
     cut: Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], float] = _normal_cut,
 ) -> Learn:
     """Return a tester that learns a score, and then a threshold on it."""
 
-    def learned(
+    def train(
         first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
     ) -> Decide:
         score = learn(first, second)
-        least = cut(score(first), score(second), claim, n_runs, false_alarm)
-        return lambda runs: score(runs) > least
+        threshold = cut(score(first), score(second), claim, n_runs, false_alarm)
+        return lambda runs: score(runs) > threshold
 
-    return learned
+    return train
 
 
 TESTERS: dict[str, Learn] = {
-    "threshold": _by(discriminant_score),
-    "classifier": _by(classifier_score),
-    "cells": _by(cell_score, _best_cut),
-    "kernel": _by(kernel_score),
+    "threshold": _tester(discriminant_score),
+    "classifier": _tester(classifier_score),
+    "cells": _tester(cell_score, _best_cut),
+    "kernel": _tester(kernel_score),
 }
 """Every tester by name."""

@@ -1,6 +1,6 @@
 """For every registered query, a state and a pair of neighbours that attain its sensitivity.
 
-A record is its features and target, then exposure and weight if the query reads them.
+A record consists of features and target, then of exposure and weight if the query reads them.
 
 Reference
 ---------
@@ -41,7 +41,7 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_FEATURES = 3  # more features would not test more
-CHANGED = 4  # the place of the record that differs, within the first chunk
+CHANGED = 4  # the index of the record that differs, within the first chunk
 
 ZERO, SQUARED = np.zeros(N_FEATURES), Squared()
 WEIGHTS = np.array([0.3, -0.2, 0.1])  # arbitrary
@@ -66,8 +66,8 @@ class WorstPair:
     old: tuple[float, ...]
     new: tuple[float, ...]
     loss: Any = None
-    exposed: bool = False  # the number after the target is an exposure
-    weighted: bool = False  # the last number of a record is its weight, of at most 1
+    exposed: bool = False  # whether the number after the target is an exposure
+    weighted: bool = False  # whether the last number of a record is its weight, at most 1
     n_groups: int = 1
     far: float = 0.0  # how far from zero the records of the other groups lie
 
@@ -92,13 +92,13 @@ class WorstPair:
         return data
 
     def rows(self, record: tuple[float, ...], n_rows: int) -> Rows:
-        """Return the background with one record set."""
+        """Return the background with ``record`` in the place of the record that differs."""
         data = self.background(n_rows)
         data[CHANGED] = record
         return self.read(data)
 
     def read(self, data: FloatArray) -> ArrayRows:
-        """Copy an array of records into rows."""
+        """Return copies of an array of records, as rows."""
         columns = iter(data[:, N_FEATURES:].T.copy())
         return make_rows(
             data[:, :N_FEATURES].copy(),
@@ -188,7 +188,7 @@ PAIRS = (
         WeightTotals(), None, (0.0,) * 5, (0.0,) * 4 + (1.0,), weighted=True,
     ),
 )  # fmt: skip
-"""Pairs of the queries whose class defines none."""
+"""Pairs of the queries whose classes define none."""
 VARIANTS = {
     "value-histograms, by groups": WorstPair(
         "value-histograms/groups",
@@ -220,7 +220,7 @@ def _own_pair(name: str) -> WorstPair:
 
 OF_CLASSES = {pair.name.partition("/")[0]: pair for pair in PAIRS}
 WORST_PAIRS = (*QUERIES, *VARIANTS)
-"""Names of queries with a worst pair; smooth queries use the functions at the end of this file."""
+"""Names of queries with a worst pair; queries with smooth noise use the functions below."""
 
 
 def worst_pair(name: str) -> WorstPair:
@@ -229,7 +229,7 @@ def worst_pair(name: str) -> WorstPair:
 
 
 def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
-    """Return two tables of two values, whose medians differ: one record moves from low to high."""
+    """Return two tables of low and high values; one record moves, and so do the medians."""
     n_rows = 41
     low = np.full((n_rows, n_columns), -2.0)
     low[: n_rows // 2] = 2.0
@@ -239,9 +239,10 @@ def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:
 
 
 def moved_end() -> FloatArray:
-    """Return nine points on a line, three each at -1, 0 and 1, before and after one moves to 1.
+    """Return nine points on a line, before and after one moves from -1 to 1.
 
-    The central point then moves by as much as its smooth scale allows.
+    At first there are three points each at -1, 0 and 1. The central point moves by as much as its
+    smooth scale allows.
     """
     line = np.repeat([-1.0, 0.0, 1.0], 3)
     moved = line.copy()

@@ -25,12 +25,12 @@ class Dataset:
     target
         The target of a model: amounts (float64), or labels and counts (int64).
     coefficients, intercept
-        The true values, in the raw units of ``features``: the score of a record is
+        The true values in the raw units of ``features``. The scores of all records are
         ``features @ coefficients + intercept``.
     description
         One sentence about the distribution of the records.
     exposure
-        The duration of observation of each record, for counts; None otherwise.
+        For counts, the duration of observation of each record; otherwise None.
 
     Examples
     --------
@@ -79,10 +79,10 @@ into memory; got 1000000000000000, 2.
     try:
         np.empty(tuple(sizes.values()))
     except (MemoryError, OverflowError, ValueError):
-        given = ", ".join(map(shown, sizes.values()))
+        values = ", ".join(map(shown, sizes.values()))
         raise InputError(
             f"{', '.join(sizes)} must be such that an array of these sizes fits into memory; got "
-            f"{given}."
+            f"{values}."
         ) from None
 
 

@@ -41,7 +41,7 @@ class RawDesign:
 
     @property
     def features(self) -> FloatArray:
-        """The columns in raw units, as a user would have them."""
+        """The columns in raw units, as in a user's table."""
         return self.units * (self.offsets + self.standardised)
 
     def dataset(
@@ -74,11 +74,12 @@ def draw_raw_design(
     units: tuple[float, float],
     offset: float,
 ) -> RawDesign:
-    """Draw Student-t columns in units from ``units[0]`` to ``units[1]``, ``offset`` sd from zero.
+    """Draw Student-t columns in different units, with centres far from zero.
 
-    ``tail`` is the degrees of freedom: moments of order ``tail`` and higher do not exist. If the
-    variance exists (``tail > 2``), it is 1 before columns are scaled by their units. The signs of
-    the offsets alternate.
+    Units are from ``units[0]`` to ``units[1]``. The distance of a centre from zero is ``offset``
+    standard deviations, with alternating signs. ``tail`` is the number of degrees of freedom:
+    moments of order ``tail`` and higher do not exist. If the variance exists (``tail > 2``), it is
+    1 before columns are scaled by their units.
 
     Examples
     --------
@@ -93,18 +94,18 @@ def draw_raw_design(
     check_finite("offset", offset)
     if not isinstance(units, tuple | list | np.ndarray) or len(units) != 2:
         raise InputError(f"units must be a pair of numbers above 0; got {shown(units)}.")
-    spread = np.geomspace(
+    column_units = np.geomspace(
         check_positive("units[0]", units[0]), check_positive("units[1]", units[1]), n_features
     )
     standardised = rng.standard_t(tail, size=(n_rows, n_features))
     if tail > 2:
         standardised /= np.sqrt(tail / (tail - 2))
     signs = np.where(np.arange(n_features) % 2 == 0, 1.0, -1.0)
-    return RawDesign(standardised, spread, offset * signs)
+    return RawDesign(standardised, column_units, offset * signs)
 
 
 def alternating_weights(n_features: int) -> FloatArray:
-    """Weights with alternating signs, decreasing magnitudes and norm 1.
+    """Return weights with alternating signs, decreasing magnitudes and norm 1.
 
     Examples
     --------
@@ -131,21 +132,21 @@ def heavy_tailed_linear(
 ) -> Dataset:
     """Simulate a linear model whose columns and noise are heavy-tailed.
 
-    The signal has variance 1 if ``tail > 2``; the intercept for standardised columns is 10.
+    The signal has variance 1 if ``tail > 2``. The intercept for standardised columns is 10.
 
     Parameters
     ----------
     n_rows, n_features
         The numbers of records and columns.
     tail
-        Degrees of freedom of the Student-t columns: moments below this order exist.
+        Degrees of freedom of the Student-t columns; moments below this order exist.
     noise
         ``"lognormal"`` (skewed, mean zero), ``"student"`` (``tail`` degrees of freedom) or
         ``"normal"``.
     noise_std
         The standard deviation of the noise (its scale if the variance does not exist).
     units
-        The smallest and the largest raw unit of a column; the others are between, in equal ratios.
+        The smallest and the largest raw unit of a column; other units lie between in equal ratios.
     offset
         Distance of every column's centre from zero, in standard deviations of the column.
     seed
@@ -177,7 +178,7 @@ def heavy_tailed_linear(
 def _draw_errors(
     rng: np.random.Generator, noise: str, n_rows: int, tail: float
 ) -> NDArray[np.float64]:
-    """Errors with mean zero and, if it exists, variance one."""
+    """Draw errors with mean zero and, if the variance exists, variance one."""
     if noise == "normal":
         return rng.standard_normal(n_rows)
     if noise == "student":
@@ -259,7 +260,8 @@ def heavy_tailed_poisson(
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
     design = draw_raw_design(rng, n_rows, n_features, tail=tail, units=units, offset=offset)
     weights = signal * alternating_weights(n_features)
-    # The exponential of a Student-t variable has no mean: a few records would have most counts.
+    # The exponential of a Student-t variable has no mean; without a clip, few records would have
+    # most of the counts.
     score = np.clip(design.standardised @ weights, -4.0, 4.0)
     exposure = rng.lognormal(0.0, 0.5, n_rows)
     return design.dataset(

@@ -1,4 +1,4 @@
-"""Simulators by name; one line here adds a new one to the command line and the tests."""
+"""Simulators by name; a line here adds a simulator to the command line and the tests."""
 
 from tailguard.checks import class_called
 from tailguard.datasets.dataset import Dataset
@@ -19,5 +19,5 @@ def simulate(name: str, **parameters: object) -> Dataset:
     >>> simulate("heavy-tailed-linear", n_rows=5, n_features=2, seed=3).features.shape
     (5, 2)
     """
-    drawn: Dataset = class_called(name, SIMULATORS)(**parameters)
-    return drawn
+    dataset: Dataset = class_called(name, SIMULATORS)(**parameters)
+    return dataset
