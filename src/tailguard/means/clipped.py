@@ -16,15 +16,16 @@ gives the sum clipped at ``R_k`` with variance ``4 R_K / mu^2`` times ``w_1 + ..
 release at that radius alone.
 
 *Slopes.* Clipping at a level ``R`` pulls the mean towards the centre, which is corrected: moving
-the centre by ``h`` moves the clipped mean by ``(1 - g) h``. The histogram gives the mean slope ``g
-= P(r <= R) + (1 - 1/d) E(R / r; r > R)``. Dividing by ``g`` is one step of Newton's method, exact
-to first order for rows whose direction does not depend on their norm.
+the centre by ``h`` moves the clipped mean by ``(1 - g) h``. The histogram gives the mean slope
+``g = P(r <= R) + (1 - 1/d) E(R / r; r > R)``. Dividing by ``g`` is one step of Newton's method,
+exact to first order for rows whose direction does not depend on their norm.
 
 *Mixture.* The released shells also decide the weights of the levels. The mean ``t_K`` at the last
-level is nearly unbiased and the noisiest. For weights ``a`` that add up to one, ``|sum_k a_k t_k -
-t_K|^2`` estimates the squared bias plus the variance of the difference, which is known. So the
-squared error has an unbiased estimate, up to a constant, ``|sum_k a_k (t_k - t_K)|^2 + 2 size *
-sum_k a_k cov(t_k, t_K)``, a convex quadratic over the simplex.
+level is nearly unbiased and the noisiest. For weights ``a`` that add up to one,
+``|sum_k a_k t_k - t_K|^2`` estimates the squared bias plus the variance of the difference, which is
+known. So the squared error has an unbiased estimate, up to a constant:
+``|sum_k a_k (t_k - t_K)|^2 + 2 size * sum_k a_k cov(t_k, t_K)``, a convex quadratic over the
+simplex.
 
 Reference
 ---------

@@ -65,7 +65,7 @@ ROUNDING = 1.0 - 1e-12  # keeps rounded sums of squares within the budget
 
 def noise_of(stage: Stage, columns: int, n_rows: int, n_features: int) -> float:
     """Return the std of Gaussian noise with as heavy a tail as the noise of histograms."""
-    query = ColumnHistograms(tuple(range(columns)), Bins("linear", -1.0, 1.0, 2))  # any bins do
+    query = ColumnHistograms(tuple(range(columns)), Bins("linear", -1.0, 1.0, 2))  # any bins
     return tail_noise(query, n_rows, n_features, stage.asked)
 
 

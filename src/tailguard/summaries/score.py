@@ -304,10 +304,11 @@ def _ratio(
 ) -> tuple[ScoreEstimate, ScoreEstimate]:
     """Return one minus the ratio of two means, and the first mean, with their intervals.
 
-    ``sums`` are the means of ``a``, ``b``, their squares and their product, in parts of a limit,
-    which is ``unit``. ``lost`` has the estimated and the hidden clipping bias of both means. The
-    sampling variance of the ratio is that of ``a - ratio * b`` over the squared mean of ``b``. The
-    estimated clipping bias is added. Its error and the hidden bias widen the intervals.
+    ``sums`` are the means of ``a``, ``b``, their squares and their product, in parts of a limit.
+    ``unit`` is this limit, in units of the measure. ``lost`` has the estimated and the hidden
+    clipping bias of both means. The sampling variance of the ratio is that of ``a - ratio * b``
+    over the squared mean of ``b``. The estimated clipping bias is added. Its error and the hidden
+    bias widen the intervals.
     """
     assert sums.size == N_MOMENTS
     a, b, aa, bb, ab = map(float, sums)

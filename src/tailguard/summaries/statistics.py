@@ -164,8 +164,8 @@ class Statistics:
             planned = parts.pop("quantiles")
             shares = self.search.parts(budget, planned, *size)
             stages += self.search.stages(budget, shares)
-            rest = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
-            parts = {name: rest * part for name, part in parts.items()}
+            scale = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
+            parts = {name: scale * part for name, part in parts.items()}
         stages += [self._stage(name, part_of(budget, part)) for name, part in parts.items()]
         if self.search is not None:
             parts = {"quantiles": sum(shares)} | parts
