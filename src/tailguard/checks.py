@@ -22,9 +22,9 @@ P = ParamSpec("P")
 
 # Messages show at most LONGEST characters of a text and MOST_SHOWN parts of a tuple.
 LONGEST, MOST_SHOWN = 60, 5
-PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-MORE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-LONGEST_NAME = 200  # people read and type names
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+LONGEST_NAME = 200  # characters; people read and type names
 BRACKETS: dict[type, str] = {tuple: "({})", list: "[{}]"}
 
 
@@ -70,8 +70,8 @@ class ReleaseError(TailguardError):
 class UnusableTableError(ReleaseError):
     """By released counts, most records cannot be used, so the run stopped early.
 
-    It has the ``certificate`` of the run so far, what the run ``spent``, a text on how many
-    ``records`` can be used, and the ``columns`` that cause this, the worst one first.
+    It has the ``certificate`` of the stopped run, the cost ``spent``, a text on the number of
+    usable ``records``, and the ``columns`` that make records unusable, the worst one first.
     """
 
     def __init__(self, sentence: str, certificate: Any, records: str, columns: Sequence[Any]):
@@ -88,10 +88,10 @@ class RoomError(ReleaseError):
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: in full only if it is too short to be a table of records.
+    """Return a value as text for messages, in full only if it is too short to be a table.
 
-    Numbers, short texts, None, True, False, and short tuples or lists of these are shown in full;
-    of any other value the name of its type.
+    Numbers, short texts, None, True, False, and short tuples or lists of such values are shown in
+    full. Any other value is shown by the name of its type.
     """
     kind = type(value)
     if isinstance(value, tuple | list) and len(value) <= MOST_SHOWN:
@@ -112,19 +112,19 @@ def class_called(name: str, registry: Mapping[str, str], parameter: str = "name"
 
 
 def _is_short(value: object) -> bool:
-    """Whether a value is a number, a text, None or a boolean; Python prints no huge integer."""
+    """Whether a value is None, a text or a number; Python refuses to print huge integers."""
     if isinstance(value, int) and value.bit_length() > 60:
         return False
     return value is None or isinstance(value, Real | str)
 
 
 def _number(value: object) -> float:
-    """Return a number as a float; anything else as NaN, which meets no condition."""
+    """Return a number as a float, and NaN for anything else; NaN fails every comparison."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
         return float(value)
-    except OverflowError:  # a whole number beyond the floats
+    except OverflowError:  # an integer that is too large for a float
         return math.nan
 
 
@@ -195,8 +195,8 @@ def check_count(name: str, value: object) -> int:
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
     """Return ``value`` as an int within ``[minimum, maximum]``."""
     number = int(value) if isinstance(value, Integral) else minimum - 1
-    low = isinstance(value, bool) or number < minimum
-    if low or (maximum is not None and number > maximum):
+    is_too_low = isinstance(value, bool) or number < minimum
+    if is_too_low or (maximum is not None and number > maximum):
         allowed = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise _refusal(name, f"a whole number {allowed}", value)
     return number
@@ -205,15 +205,15 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
 def check_choice(name: str, value: T, allowed: Collection[T]) -> T:
     """Return ``value`` if it is one of ``allowed``."""
     for choice in allowed:
-        if isinstance(value, type(choice)) and value == choice:  # comparing a table gives a table
+        if isinstance(value, type(choice)) and value == choice:  # a table == choice is a table
             return value
     raise _refusal(name, f"one of {', '.join(map(repr, allowed))}", value)
 
 
 def check_text(name: str, value: object) -> str:
     """Return a text that a file can hold, and that people can read and type."""
-    held = isinstance(value, str) and value == value.encode(errors="ignore").decode()
-    if not isinstance(value, str) or not held or not value.strip() or len(value) > LONGEST_NAME:
+    valid = isinstance(value, str) and value == value.encode(errors="ignore").decode()
+    if not isinstance(value, str) or not valid or not value.strip() or len(value) > LONGEST_NAME:
         raise _refusal(name, f"a text of 1 to {LONGEST_NAME} characters", value)
     return value
 
@@ -236,7 +236,7 @@ def warn_before_spending(*sentences: str) -> None:
     """Warn about the effects of a budget, from public numbers, before any of it is spent."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tailguard."):
-        frame, level = frame.f_back, level + 1  # up to the first caller outside this library
+        frame, level = frame.f_back, level + 1  # warn at the first caller outside tailguard
     for sentence in map(printable, sentences):
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
 
@@ -259,7 +259,8 @@ def require(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
-# Other packages' names = ours (the first that the call takes is suggested) = else a sentence.
+# Names in other packages = our names = advice. An error suggests the first of our names that the
+# call takes; if there is none, it gives the advice.
 WORDS = """
 eps budget privacy_budget privacy_loss = epsilon
 rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
@@ -308,14 +309,14 @@ HABITS = [line.split(" = ") for line in WORDS.strip().splitlines()]
 
 
 def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
-    """Return the error for an unknown argument; it suggests the argument that may be meant."""
+    """Return the error for an unknown argument, which suggests the closest known argument."""
     ours = next((ours for words, *ours in HABITS if name.lower() in words.split()), [])
-    near = [word for word in ours if word in known]
-    if not near and not any(" " in word for word in ours):
-        near = get_close_matches(name.lower(), known, n=1)
-    takes = ", ".join(known) or "no arguments"
-    advice = f"the parameter is called {near[0]}" if near else f"it takes {takes}"
-    if not near and ours and " " in ours[-1]:
+    close = [word for word in ours if word in known]
+    if not close and not any(" " in word for word in ours):
+        close = get_close_matches(name.lower(), known, n=1)
+    accepted = ", ".join(known) or "no arguments"
+    advice = f"the parameter is called {close[0]}" if close else f"it takes {accepted}"
+    if not close and ours and " " in ours[-1]:
         advice = ours[-1]
     return ArgumentError(f"{where} must not be given {name}: {advice}.")
 
@@ -329,11 +330,11 @@ def misplaced(
     if not known:
         return ArgumentError(f"{where} must be given no arguments; got {shown(value)}.")
     others = f"all but {', '.join(places)}" if places else "all arguments"
-    first = next((name for name in known if name not in places), None)
-    if first is None:
+    named = next((name for name in known if name not in places), None)
+    if named is None:
         return ArgumentError(f"{where} must be given {', '.join(places)} alone; got more.")
     return ArgumentError(
-        f"{where} must be given {others} by name, such as {first}=; got {shown(value)} by position."
+        f"{where} must be given {others} by name, such as {named}=; got {shown(value)} by position."
     )
 
 
@@ -345,32 +346,33 @@ def check_arguments(where: str, given: Iterable[str], known: Collection[str]) ->
 
 
 def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[P, T]:
-    """Make a call refuse unknown arguments, and suggest the argument that may be meant.
+    """Make a call refuse unknown arguments, and suggest the closest known argument.
 
-    A call with ``**kwargs`` refuses only other packages' names, unless ``more`` lists the names
-    that its ``**kwargs`` may have.
+    A call with ``**kwargs`` refuses only names from other packages. If ``more`` lists the names
+    that its ``**kwargs`` accept, it refuses all other names.
     """
-    every = [
-        e for e in inspect.signature(call).parameters.values() if e.name not in ("self", "cls")
+    every = inspect.signature(call).parameters
+    parameters = [each for name, each in every.items() if name not in ("self", "cls")]
+    known = [*(each.name for each in parameters if each.kind is not each.VAR_KEYWORD), *more]
+    foreign = {word for words, *ours in HABITS for word in words.split() if ours[0] in known}
+    takes_more = len(known) < len(parameters)
+    required = [
+        each.name for each in parameters if each.default is each.empty and each.kind not in VARIADIC
     ]
-    known = [*(each.name for each in every if each.kind is not each.VAR_KEYWORD), *more]
-    others = {word for words, *ours in HABITS for word in words.split() if ours[0] in known}
-    takes_more = len(known) < len(every)
-    needed = [e.name for e in every if e.default is e.empty and e.kind not in MORE]
-    places = [e.name for e in every if e.kind in PLACED]
-    own = len(inspect.signature(call).parameters) - len(every)  # self, or cls
-    endless = any(e.kind is e.VAR_POSITIONAL for e in every)
+    positional = [each.name for each in parameters if each.kind in POSITIONAL]
+    n_bound = len(every) - len(parameters)  # self or cls
+    takes_any_position = any(each.kind is each.VAR_POSITIONAL for each in parameters)
 
     where = call.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         unknown = [name for name in kwargs if name not in known]
-        check_arguments(where, [n for n in unknown if not takes_more or n in others], known)
-        given = args[own:]
-        if len(given) > len(places) and not endless:
-            raise misplaced(where, given[len(places)], places, known)
-        for name in (n for n in needed if n not in {*kwargs, *places[: len(given)]}):
+        check_arguments(where, [n for n in unknown if not takes_more or n in foreign], known)
+        given = args[n_bound:]
+        if len(given) > len(positional) and not takes_any_position:
+            raise misplaced(where, given[len(positional)], positional, known)
+        for name in (n for n in required if n not in {*kwargs, *positional[: len(given)]}):
             raise ArgumentError(f"{name} must be given to {where}; it is not.")
         return call(*args, **kwargs)
 
@@ -378,16 +380,17 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
 
 
 def with_named_arguments(value: T, *, methods: bool = True) -> T:
-    """Return a public object; if it is a class, decorate its calls by ``named_arguments``.
+    """Return a public object; if it is a class, decorate its calls with ``named_arguments``.
 
-    These are the constructor and, with ``methods``, public methods of it and its bases here.
+    The calls are its constructor and, with ``methods``, its public methods. Base classes in
+    tailguard are decorated too.
     """
     bases = value.__mro__ if isinstance(value, type) else ()
     for base in (base for base in bases if base.__module__.split(".")[0] == __package__):
         for name, call in [*vars(base).items()]:
-            plain = getattr(call, "__func__", call)  # the function of a class method
-            shown = name == "__init__" or (methods and not name.startswith("_"))
-            if shown and isinstance(plain, FunctionType) and not hasattr(plain, "__wrapped__"):
+            plain = getattr(call, "__func__", call)  # a class method wraps its function
+            is_public = name == "__init__" or (methods and not name.startswith("_"))
+            if is_public and isinstance(plain, FunctionType) and not hasattr(plain, "__wrapped__"):
                 checked = named_arguments(plain)
                 setattr(base, name, checked if plain is call else type(call)(checked))
     return value

@@ -52,7 +52,7 @@ PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # squares then stay in the range of floats
 MOST_ROWS = 2**63 - 1  # no array has more
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
-# The ranges of the search for the number that reaches a requested error.
+# Ranges of the search for the smallest n_rows or epsilon that reaches a requested error.
 SEARCHED = {"n_rows": (1.0, 1e12), "epsilon": (1e-3, 100.0)}
 NO_THEOREMS = (
     "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; got "
@@ -90,11 +90,11 @@ def plan(
     guarantee, epsilon, delta
         The promise, stated in one of the usual ways.
     error
-        The predicted error to reach, in the unit that the answer states, instead of ``n_rows`` or
-        ``epsilon``: the answer has the smallest that suffices. For means and losses of estimators.
+        The predicted error to reach, instead of ``n_rows`` or ``epsilon``: the answer has the
+        smallest sufficient one, and states the unit. For means and losses of the estimators.
     persons, rows_per_person
-        The number of persons, instead of ``n_rows``, and guesses of their numbers of rows: one, or
-        several that are equally likely, such as released quantiles. The answer has the predictions
+        The number of persons, instead of ``n_rows``, and a guess of the rows per person: a number,
+        or several equally likely numbers, such as released quantiles. The answer has predictions
         for each ``max_rows``.
     moment
         The moment of the records, for a mean (optional), or of the gradients.
@@ -108,12 +108,12 @@ def plan(
     Returns
     -------
     Advice
-        ``recommended``, ``candidates`` and ``refusals``; prints as a table.
+        It has ``recommended``, ``candidates`` and ``refusals``, and prints as a table.
 
     Edge cases
     ----------
-    A method that cannot be used is listed with its reason. If no method can be used, this is an
-    ``InputError``. Predictions omit the cost of counting usable records, .25 % of mu.
+    An unusable method is listed with its reason. If no method can be used, an ``InputError`` is
+    raised. Predictions omit the cost of counting usable records, 0.25 % of mu.
 
     Examples
     --------
@@ -128,84 +128,84 @@ def plan(
     if error is not None and not by_person:
         theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
         require(not theorems, "error must not be given with facts for theorems; give n_rows.")
-        given = {"n_rows": n_rows, "guarantee": guarantee, "epsilon": epsilon}
-        known = {"n_features": n_features, "delta": delta, "moment": moment}
-        return _sufficient(task, check_positive("error", error), given, known)
+        sizes_given = {"n_rows": n_rows, "guarantee": guarantee, "epsilon": epsilon}
+        facts_given = {"n_features": n_features, "delta": delta, "moment": moment}
+        return _sufficient(task, check_positive("error", error), sizes_given, facts_given)
     promise = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     if by_person:
-        others = (n_rows, error, moment, diameter, *facts.values())
-        return _for_persons(task, n_features, persons, rows_per_person, promise, *others)
+        unsupported = (n_rows, error, moment, diameter, *facts.values())
+        return _for_persons(task, n_features, persons, rows_per_person, promise, *unsupported)
     n_rows = check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
     check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
     _check_facts(facts, moment, diameter)
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
-    found, refusals, notes, useful = _default(task, n_rows, n_features, promise)
-    kind: str | None = task
+    candidates, refusals, notes, useful_from = _default(task, n_rows, n_features, promise)
+    risk: str | None = task
     if task in LOSSES:
-        kind = "convex" if moment and diameter else None
+        risk = "convex" if moment and diameter else None
     if task == "sparse" and "n_nonzero" in facts:
-        kept = int(facts["n_nonzero"])
-        found.append(_sparse_candidate(n_rows, n_features, promise, kept))
-        kind = kind if moment and diameter else None
-    if kind and (moment is None or diameter is None):
+        n_nonzero = int(facts["n_nonzero"])
+        candidates.append(_sparse_candidate(n_rows, n_features, promise, n_nonzero))
+        risk = risk if moment and diameter else None
+    if risk and (moment is None or diameter is None):
         raise InputError(
             f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
-    if kind and (papers := wing("ranking")):
+    if risk and (papers := wing("ranking")):
         sizes = n_rows, n_features, promise
-        ranking = papers.rank(kind, *sizes, moment=moment, diameter=diameter, facts=facts)
-        notes += ranking.notes(alone=not found)
-        found += [_of_theorem(*each) for each in ranking.found]
+        ranking = papers.rank(risk, *sizes, moment=moment, diameter=diameter, facts=facts)
+        notes += ranking.notes(alone=not candidates)
+        candidates += [_of_theorem(*each) for each in ranking.found]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
-    require(bool(found or refusals), NO_THEOREMS.format(repr(task)))
-    if not found:
-        missing = "" if task in LOSSES else "task must have a method here, and has none; "
-        raise InputError(missing + refusals[0][1])
-    results = tuple(found), tuple(refusals), tuple(notes), useful
-    return Advice(task, n_rows, n_features, promise, *results)
+    require(bool(candidates or refusals), NO_THEOREMS.format(repr(task)))
+    if not candidates:
+        reason = "" if task in LOSSES else "task must have a method here, and has none; "
+        raise InputError(reason + refusals[0][1])
+    lists = tuple(candidates), tuple(refusals), tuple(notes), useful_from
+    return Advice(task, n_rows, n_features, promise, *lists)
 
 
 def _for_persons(
     task: str, n_features: int, persons: int | None, guesses: Any, promise: Guarantee, *others: Any
 ) -> Advice:
-    """Return the advice for persons, with the predictions for each ``max_rows``."""
+    """Return the advice for ``persons``, with predictions for each ``max_rows``."""
     require(
         task in ("mean", *LOSSES) and all(other is None for other in others),
         "persons must be given instead of n_rows, for a mean or a loss of the estimators, without "
         "error, moment and facts for theorems.",
     )
     persons = check_integer("persons", persons, minimum=1, maximum=MOST_ROWS)
-    given = list(guesses) if isinstance(guesses, Iterable) else [guesses]
-    rows = [check_between("rows_per_person", each, 1.0, float(MOST_ROWS_USED)) for each in given]
+    counts = list(guesses) if isinstance(guesses, Iterable) else [guesses]
+    rows = [check_between("rows_per_person", each, 1.0, float(MOST_ROWS_USED)) for each in counts]
     require(bool(rows), "rows_per_person must be a number, or a list of at least one.")
     is_mean = task == "mean"
 
-    def advised(n_rows: int, asked: Guarantee) -> Advice:
+    def advice_for(n_rows: int, guarantee: Guarantee) -> Advice:
         if is_mean:
-            most = MOST_ROWS_USED if n_rows == persons else None
-            return _mean_advice(n_rows, n_features, asked, None, max_rows=most)
-        return plan(task, n_rows=n_rows, n_features=n_features, guarantee=asked)
+            max_rows = MOST_ROWS_USED if n_rows == persons else None
+            return _mean_advice(n_rows, n_features, guarantee, None, max_rows=max_rows)
+        return plan(task, n_rows=n_rows, n_features=n_features, guarantee=guarantee)
 
-    def noise(n_rows: int, asked: Guarantee) -> float:
-        error = advised(n_rows, asked).recommended.predicted_error
+    def noise(n_rows: int, guarantee: Guarantee) -> float:
+        error = advice_for(n_rows, guarantee).recommended.predicted_error
         # The error of a mean includes the sampling error of its records.
         return math.sqrt(max(error**2 - n_features / n_rows, 0.0)) if is_mean else error
 
     variance = n_features / persons
     sampling = math.sqrt(variance) if is_mean else variance / 2.0
-    used = rows_used(noise, rows, persons, promise, sampling, 0.5 if is_mean else 1.0)
-    return replace(advised(persons, promise), by_max_rows=used)
+    by_max_rows = rows_used(noise, rows, persons, promise, sampling, 0.5 if is_mean else 1.0)
+    return replace(advice_for(persons, promise), by_max_rows=by_max_rows)
 
 
-# Values on the page of `tailguard plan --html`. A page of means takes 3 seconds (measured).
+# Sizes on the page of `tailguard plan --html`. A page of means takes 3 seconds (measured).
 SHOWN: dict[str, tuple[float, ...]] = {
     "n_features": (1, 3, 10, 30, 100),
     "n_rows": (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 3)), 10**7),
     "epsilon": (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0),
 }
-_useful_rows = lru_cache(maxsize=100)(useful_rows)  # called for every number of records
+_useful_rows = lru_cache(maxsize=100)(useful_rows)  # it does not depend on n_rows
 
 
 def prediction_grid(
@@ -220,34 +220,34 @@ def prediction_grid(
     """Return predictions of ``plan`` over columns, records and epsilons, as plain data.
 
     A cell has the error, the index of its method and whether the fit is little more than a
-    constant; it is None if no method fits. ``start`` has the indices of the given values.
+    constant. If no method fits, it is None. ``start`` has the indices of the given values.
     """
     check_choice("task", task, ("mean", *LOSSES))
-    given: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
-    known: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
+    chosen: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
+    fixed: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
-    most = max(SHOWN["n_rows"])
-    best = plan(**known, **given | {"n_rows": most})  # invalid ones are refused here
-    axes = {name: sorted({*values, given[name]}) for name, values in SHOWN.items()}
+    largest = max(SHOWN["n_rows"])
+    best = plan(**fixed, **chosen | {"n_rows": largest})  # raises for invalid arguments
+    axes = {name: sorted({*values, chosen[name]}) for name, values in SHOWN.items()}
     methods: list[str] = []
 
-    def cell(*at: float) -> list[Any] | None:
+    def cell(*size: float) -> list[Any] | None:
         try:
-            sizes: dict[str, Any] = dict(zip(axes, at, strict=True))
-            advice = plan(**known, **sizes)
+            sizes: dict[str, Any] = dict(zip(axes, size, strict=True))
+            advice = plan(**fixed, **sizes)
         except InputError:  # too few records for any method
             return None
-        found = advice.recommended
-        if found.method not in methods:
-            methods.append(found.method)
-        error = float(f"{found.predicted_error:.4g}")
-        return [error, methods.index(found.method), bool(advice.notes)]
+        best_method = advice.recommended
+        if best_method.method not in methods:
+            methods.append(best_method.method)
+        error = float(f"{best_method.predicted_error:.4g}")
+        return [error, methods.index(best_method.method), bool(advice.notes)]
 
     return {
         "task": task,
         "guarantee": {"kind": "approx", "delta": delta},
         "axes": axes,
-        "start": {name: axes[name].index(value) for name, value in given.items()},
+        "start": {name: axes[name].index(value) for name, value in chosen.items()},
         "unit": best.recommended.unit,
         "cells": [
             [[cell(columns, rows, budget) for budget in axes["epsilon"]] for rows in axes["n_rows"]]
@@ -258,51 +258,51 @@ def prediction_grid(
 
 
 def _sufficient(
-    task: str, error: float, given: Mapping[str, Any], known: Mapping[str, Any]
+    task: str, error: float, sizes_given: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> Advice:
-    """Return the advice for the fewest records, or the least epsilon, that reach an error."""
-    stated = {name: value for name, value in given.items() if value is not None}
-    asked = "epsilon" if "n_rows" in stated else "n_rows"
+    """Return the advice at the smallest number of records, or epsilon, that reaches ``error``."""
+    given = {name: value for name, value in sizes_given.items() if value is not None}
+    name = "epsilon" if "n_rows" in given else "n_rows"
     require(
-        len(stated) == 1,
+        len(given) == 1,
         "error must be given with n_rows or with epsilon (or guarantee), and not with both: the "
-        f"answer is the other one; got {' and '.join(stated) or 'neither'}.",
+        f"answer is the other one; got {' and '.join(given) or 'neither'}.",
     )
 
     def advice(value: float) -> Advice:
-        sought: dict[str, Any] = {asked: value if asked == "epsilon" else round(value)}
-        return plan(task, **stated, **sought, **known)
+        sought: dict[str, Any] = {name: value if name == "epsilon" else round(value)}
+        return plan(task, **given, **sought, **facts)
 
-    def reached(value: float) -> float:
+    def predicted(value: float) -> float:
         try:
             return advice(value).recommended.predicted_error
-        except InputError:  # too little for any method, or a promise too weak for it
+        except InputError:  # no method can be used
             return math.inf
 
-    low, high = SEARCHED[asked]
-    while reached(high) == math.inf and high > 1.0:
+    low, high = SEARCHED[name]
+    while predicted(high) == math.inf and high > 1.0:
         high /= 2.0
-    best = advice(high).recommended  # all other invalid arguments are refused here
+    best = advice(high).recommended  # raises for any other invalid argument
     require(
         best.predicted_error <= error,
-        f"error must be at least {best.predicted_error:.3g} {best.unit}, which {asked} = {high:g} "
+        f"error must be at least {best.predicted_error:.3g} {best.unit}, which {name} = {high:g} "
         f"reaches; got {error:g}.",
     )
-    while high > 1.002 * low and (asked == "epsilon" or high > low + 1.0):
+    while high > 1.002 * low and (name == "epsilon" or high > low + 1.0):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) <= error else (middle, high)
+        low, high = (low, middle) if predicted(middle) <= error else (middle, high)
     unit = 10.0 ** (math.floor(math.log10(high)) - 2)  # three digits, rounded up
-    least = float(f"{math.ceil(high / unit) * unit:.3g}")
-    least = math.ceil(least) if asked == "n_rows" else least
-    found = advice(least)
-    note = f"{asked} = {least:,.12g} is needed for a predicted error of at most {error:g}"
-    return replace(found, notes=(note, *found.notes))
+    smallest = float(f"{math.ceil(high / unit) * unit:.3g}")
+    smallest = math.ceil(smallest) if name == "n_rows" else smallest
+    sufficient = advice(smallest)
+    note = f"{name} = {smallest:,.12g} is needed for a predicted error of at most {error:g}"
+    return replace(sufficient, notes=(note, *sufficient.notes))
 
 
 def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
+    """Return a theorem's solver as a candidate."""
     unit = "units of the risk and its gradient"
-    noise = theorem.noise_std
-    return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, noise, unit)
+    return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
 
 
 def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: float | None) -> None:
@@ -341,21 +341,21 @@ def _mean_name(method: str, more: str = "") -> str:
     return f"tg.mean(method={method!r}{more})"
 
 
-def _of_mean(found: MeanPlan, moment: Moment | None) -> Candidate:
-    error, size = found.expected, found.problem.n_features
-    left_out = moment is not None and found.problem.moment is None
-    name = _mean_name(found.solver, ", moment=None" if left_out else "")
-    passes = sum(stage.times for stage in found.stages)
+def _of_mean(mean_plan: MeanPlan, moment: Moment | None) -> Candidate:
+    error, size = mean_plan.expected, mean_plan.problem.n_features
+    left_out = moment is not None and mean_plan.problem.moment is None
+    name = _mean_name(mean_plan.solver, ", moment=None" if left_out else "")
+    passes = sum(stage.times for stage in mean_plan.stages)
     noise = error.noise / math.sqrt(size)
-    return Candidate(name, error.total, passes, noise, found.unit)
+    return Candidate(name, error.total, passes, noise, mean_plan.unit)
 
 
 def _default(
     name: str, n_rows: int, n_features: int, guarantee: Guarantee
 ) -> tuple[list[Candidate], list[tuple[str, str]], list[str], int | None]:
-    """Return candidates, refusals and notes of a loss's default method, without public bounds.
+    """Return candidates, refusals and notes of a loss's default method, which needs no bounds.
 
-    The last value is the number of records from which it beats a constant; None if it never does.
+    The last value is the number of records from which it beats a constant, or None.
     """
     if name not in LOSSES:
         return [], [], [], None
@@ -364,21 +364,21 @@ def _default(
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
     try:
-        planned = solver_for("auto", problem).plan(problem, guarantee)
-    except InputError as refused:
-        return [], [(method, str(refused))], [], None
-    least = _useful_rows(replace(problem, n_rows=1), guarantee)
-    note = f"below about {rounded(least)} records the default fit is little more than a constant."
-    useful = None if math.isinf(least) else int(least)
-    if "predicted_privacy_error" not in planned.settings:  # a constant alone is planned
-        return [], [(method, f"n_rows or the budget must be larger: {note}")], [], useful
-    assert problem.scored is not None  # as for every named loss
-    error = float(planned.settings["predicted_privacy_error"])
+        fit_plan = solver_for("auto", problem).plan(problem, guarantee)
+    except InputError as refusal:
+        return [], [(method, str(refusal))], [], None
+    fewest = _useful_rows(replace(problem, n_rows=1), guarantee)
+    note = f"below about {rounded(fewest)} records the default fit is little more than a constant."
+    useful_from = None if math.isinf(fewest) else int(fewest)
+    if "predicted_privacy_error" not in fit_plan.settings:  # the plan fits only a constant
+        return [], [(method, f"n_rows or the budget must be larger: {note}")], [], useful_from
+    assert problem.scored is not None  # named losses have a scored form
+    error = float(fit_plan.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
-    passes = sum(stage.times for stage in planned.stages)
+    passes = sum(stage.times for stage in fit_plan.stages)
     noise = error / math.sqrt(problem.size)
-    found = Candidate(method, excess, passes, noise, PRIVATE_UNITS)
-    return [found], [], [note] * (n_rows < least), useful
+    candidate = Candidate(method, excess, passes, noise, PRIVATE_UNITS)
+    return [candidate], [], [note] * (n_rows < fewest), useful_from
 
 
 def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
@@ -390,11 +390,11 @@ def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
 def _sparse_candidate(
     n_rows: int, n_features: int, guarantee: Guarantee, n_nonzero: int
 ) -> Candidate:
-    """Return the default of the sparse estimators, which finds supports that theorems miss."""
+    """Return the default of the sparse estimators; it finds supports that theorems miss."""
     problem = Problem(make_loss("squared"), n_rows, n_features)
-    planned = make_solver("hard-thresholding", n_nonzero=n_nonzero).plan(problem, guarantee)
-    settings = planned.settings
+    fit_plan = make_solver("hard-thresholding", n_nonzero=n_nonzero).plan(problem, guarantee)
+    settings = fit_plan.settings
     largest, step = float(settings["largest_noise"]), float(settings["step_size"])
-    passes = sum(stage.times for stage in planned.stages)
+    passes = sum(stage.times for stage in fit_plan.stages)
     excess = n_nonzero * largest**2 / 2.0
     return Candidate("tg.SparseLinearRegression", excess, passes, largest / step, PRIVATE_UNITS)

@@ -1,7 +1,7 @@
-"""The page of a report: one HTML file that loads nothing, rendered from the data of a report.
+"""Render the data of a report as one HTML page that loads no other file.
 
-Every text is escaped. The only script that may run is the verifier, identified by its digest. It
-reads the data in the page and recomputes the totals of the certificate.
+Every text is escaped. The only script that may run is the verifier, identified by its digest. The
+verifier reads the data in the page and recomputes the totals of the certificate.
 """
 
 import base64
@@ -31,7 +31,7 @@ SECTIONS = {
 MOST_ROWS = 500
 """The most rows of a table, which keeps the page readable and below a megabyte."""
 MOST_DATA = 700_000
-"""The most characters of data in a page, for the same reason."""
+"""The most characters of data that a page includes, so that it stays below a megabyte."""
 WHO_IS_PROTECTED = (
     "Everybody whose data are one record of this table. The results would have been almost as "
     "likely if that record had held anything else. This holds for every table, and against an "
@@ -64,7 +64,7 @@ PICTURES = (
 def report_page(
     data: Mapping[str, Any], shares: Sequence[StageShare], unproven: Iterable[str]
 ) -> str:
-    """Render a report: its data, the budget shares of stages, and claims that no file can prove."""
+    """Render the data of a report, the budget shares of stages, and what no page can prove."""
     certificate = data["certificate"]
     facts, script = certificate_facts(certificate), asset("verifier.js")
     parts = [
@@ -88,7 +88,7 @@ DATA = '<script type="application/json" id="report-data">'
 
 
 def page_text(page: str) -> str:
-    """Return the data in a page, as JSON; an empty text if there is none."""
+    """Return the JSON data in a page, or an empty text."""
     _, _, rest = page.partition(DATA)
     return rest.partition("</script>")[0]
 
@@ -110,27 +110,29 @@ def html_head(title: str, script: str) -> Iterator[str]:
 
 
 def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
-    """Yield everything above the first section."""
+    """Yield the page up to its first section."""
     title, certificate = f"Privacy report: {data['subject']}", data["certificate"]
     yield from html_head(title, script)
     yield f"<header>\n<h1>{html_words(title)}</h1>"
     if certificate["mode"] != "private":
         mode = html_words(certificate["mode"])
         yield f'<p class="panel alarm">This is not a private result: {mode}.</p>'
-    facts = {
+    declared = {
         **{name: text or NOT_STATED for name, text in data["stated"].items()},
         "protects": certificate["protects"],
         _counted(certificate): f"{certificate['n_rows']}, a public number",
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
-    yield from captioned_table("As declared", (), ((label, text) for label, text in facts.items()))
+    yield from captioned_table(
+        "As declared", (), ((label, text) for label, text in declared.items())
+    )
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
 
 
 def _counted(certificate: Mapping[str, Any]) -> str:
-    """Return the noun for the public number."""
+    """Return the noun for the public count: records or persons."""
     return "records" if certificate["unit"]["person"] is None else "persons"
 
 
@@ -142,7 +144,7 @@ def _section(key: str, content: Iterable[str]) -> Iterator[str]:
 
 
 def _paragraph(text: str, begin: str = "") -> Iterator[str]:
-    """Yield a paragraph, with its first words in bold."""
+    """Yield a paragraph; ``begin`` is its first words, in bold."""
     strong = f"<strong>{html_words(begin)}</strong> " if begin else ""
     yield f"<p>{strong}{html_words(text)}</p>"
 
@@ -159,23 +161,23 @@ class Picture(str):
     __slots__ = ()
 
 
-NAME = re.compile(r"(?!(?:nan|inf)\b)[^\W\d_]")
-"""The beginning of a cell that is not a number."""
-FRAME = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
-"""Screen readers skip pictures, since these repeat the numbers beside them."""
-NUMBER = ' class="number"'
-MOST_BESIDE = 3
+NOT_A_NUMBER = re.compile(r"(?!(?:nan|inf)\b)[^\W\d_]")
+"""Matches the beginning of a cell that is not a number."""
+SVG_OPTIONS = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
+"""Attributes of pictures. Screen readers skip them, since the numbers beside them say the same."""
+NUMBER_CLASS = ' class="number"'
+MOST_SIDE_BY_SIDE = 3
 """The most columns that fit side by side on a telephone, 390 pixels wide."""
 MOST_IN_TEXT = 8
 """The most columns that fit into the width of the text; wider tables may use the whole window."""
 
 
 def _interval_picture(value: float, low: float, high: float) -> Picture:
-    """Draw an interval, scaled so that the end that is farther from zero touches the edge."""
-    far = max(abs(low), abs(high))
-    left, middle, right = (100.0 + 100.0 * (x / far) for x in (low, value, high))
+    """Draw an interval; the end farther from zero touches the edge of the picture."""
+    farther_end = max(abs(low), abs(high))
+    left, middle, right = (100.0 + 100.0 * (x / farther_end) for x in (low, value, high))
     return Picture(
-        f'<svg viewBox="-4 0 208 10" {FRAME}>'
+        f'<svg viewBox="-4 0 208 10" {SVG_OPTIONS}>'
         '<line class="axis" x1="0" x2="200" y1="5" y2="5"/>'
         '<line class="zero" x1="100" x2="100" y1="0" y2="10"/>'
         f'<line class="interval" x1="{left:.4g}" x2="{right:.4g}" y1="5" y2="5"/>'
@@ -184,9 +186,9 @@ def _interval_picture(value: float, low: float, high: float) -> Picture:
 
 
 def _bar(share: float) -> Picture:
-    """Return a share as a bar, full at 1."""
+    """Draw a share as a bar, which is full at 1."""
     return Picture(
-        f'<svg viewBox="0 0 100 10" {FRAME}><rect class="bar" x="0" y="1" height="8" '
+        f'<svg viewBox="0 0 100 10" {SVG_OPTIONS}><rect class="bar" x="0" y="1" height="8" '
         f'width="{min(100.0, 100.0 * share):.4g}"/></svg>'
     )
 
@@ -202,36 +204,36 @@ def captioned_table(
 
     On a narrow screen the cells of a wide table are stacked, each beside its header.
     """
-    right, lines = {*numbers}, [*rows]
-    stacked = lines and len(headers) > MOST_BESIDE
-    name = f' id="{key}"' if key else ""
+    right_aligned, body = {*numbers}, [*rows]
+    is_stacked = body and len(headers) > MOST_SIDE_BY_SIDE
+    id_attribute = f' id="{key}"' if key else ""
     frame = "scroll wide" if len(headers) > MOST_IN_TEXT else "scroll"
     yield f'<div class="{frame}" role="region" tabindex="0" aria-label="{html_words(caption)}">'
-    kind = ' class="stacked"' if stacked else ""
-    yield f"<table{kind}>\n<caption>{html_words(caption)}</caption>"
+    css_class = ' class="stacked"' if is_stacked else ""
+    yield f"<table{css_class}>\n<caption>{html_words(caption)}</caption>"
     if headers:
-        heads = (
-            f'<th scope="col"{NUMBER * (place in right)}>{html_words(header)}</th>'
+        header_cells = (
+            f'<th scope="col"{NUMBER_CLASS * (place in right_aligned)}>{html_words(header)}</th>'
             for place, header in enumerate(headers)
         )
-        yield f"<thead><tr>{''.join(heads)}</tr></thead>"
-    yield f"<tbody{name}>"
-    for row in lines[:MOST_ROWS]:
-        labels = headers if stacked else [""] * len(row)
+        yield f"<thead><tr>{''.join(header_cells)}</tr></thead>"
+    yield f"<tbody{id_attribute}>"
+    for row in body[:MOST_ROWS]:
+        labels = headers if is_stacked else [""] * len(row)
         cells = enumerate(zip(row, labels, strict=True))
-        yield f"<tr>{''.join(_cell(k, *named, k in right) for k, named in cells)}</tr>"
+        yield f"<tr>{''.join(_cell(k, *cell, k in right_aligned) for k, cell in cells)}</tr>"
     yield "</tbody>\n</table>\n</div>"
-    if len(lines) > MOST_ROWS:
-        yield f"<p>The table shows the first {MOST_ROWS} of {len(lines)} rows.</p>"
+    if len(body) > MOST_ROWS:
+        yield f"<p>The table shows the first {MOST_ROWS} of {len(body)} rows.</p>"
 
 
-def _cell(place: int, cell: str, label: str, right: bool) -> str:
+def _cell(place: int, cell: str, label: str, is_right: bool) -> str:
     if place == 0:
         return f'<th scope="row">{html_words(cell)}</th>'
     if isinstance(cell, Picture):
         return f'<td class="plot">{cell}</td>'
-    named = f' data-label="{html_words(label)}"' if label else ""
-    return f"<td{named}{NUMBER * right}>{html_words(cell)}</td>"
+    label_attribute = f' data-label="{html_words(label)}"' if label else ""
+    return f"<td{label_attribute}{NUMBER_CLASS * is_right}>{html_words(cell)}</td>"
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
@@ -242,7 +244,7 @@ def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
     person = certificate["unit"]["person"]
     who = WHO_IS_PROTECTED if person is None else WHO_IS_PROTECTED_BY_PERSON.format(person=person)
     yield from _paragraph(who, "Who is protected.")
-    yield from _paragraph(f"{certificate['neighbours']}.", "Compared are:")
+    yield from _paragraph(f"{certificate['neighbours']}.", "What is compared:")
     yield from _paragraph(WHAT_IS_LEARNED, "What an attacker learns.")
     yield from _odds(certificate)
 
@@ -288,8 +290,10 @@ def _results(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _number_columns(rows: Sequence[Sequence[str]]) -> list[int]:
     """Return the places of columns that hold only numbers, or dashes for missing numbers."""
-    named = {place for row in rows for place, cell in enumerate(row) if NAME.match(cell)}
-    return [place for place in range(1, len(rows[0]) if rows else 0) if place not in named]
+    text_places = {
+        place for row in rows for place, cell in enumerate(row) if NOT_A_NUMBER.match(cell)
+    }
+    return [place for place in range(1, len(rows[0]) if rows else 0) if place not in text_places]
 
 
 def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
@@ -304,20 +308,20 @@ def _estimate_cells(estimate: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the missing numbers, grouped by reason."""
-    named: dict[str, list[str]] = {}
+    """Yield the names of missing numbers, grouped by reason."""
+    names_by_reason: dict[str, list[str]] = {}
     for each in estimates:
         if each["reason"]:
-            named.setdefault(each["reason"], []).append(each["name"])
-    if named:
+            names_by_reason.setdefault(each["reason"], []).append(each["name"])
+    if names_by_reason:
         yield from _paragraph("", "Missing numbers and intervals, with the reasons.")
         yield from _sentences(
-            f"{', '.join(names[:MOST_ROWS])}: {reason}" for reason, names in named.items()
+            f"{', '.join(names[:MOST_ROWS])}: {reason}" for reason, names in names_by_reason.items()
         )
 
 
 def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
-    """Yield totals, and the share of each stage."""
+    """Yield the totals, and the budget share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
     yield from captioned_table(
         "What is reserved counts as spent", (), ((k, facts[k]) for k in totals)
@@ -333,6 +337,7 @@ def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[
 
 
 def _share(share: float | None, largest: float) -> tuple[str, str]:
+    """Return a share in percent, and a bar relative to the largest share."""
     if share is None:
         return "unknown", ""
     return f"{100.0 * share:.1f} %", _bar(share / (largest or 1.0))
@@ -352,7 +357,7 @@ def _check(facts: Mapping[str, str]) -> Iterator[str]:
     headers = ("total", "stated", "worked out", "verdict")
     yield from captioned_table("Each total by itself", headers, (), (1, 2), key="checks")
     yield "</div>"
-    yield from _paragraph(f"{facts['sampler']}.", "Noise as it was drawn:")
+    yield from _paragraph(f"{facts['sampler']}.", "How noise was drawn:")
 
 
 def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
@@ -366,15 +371,15 @@ def _releases(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def safe_json(data: Mapping[str, Any]) -> str:
-    r"""Return data as JSON in which no character can end a script."""
+    r"""Return data as JSON in which no text can end the script element."""
     text = json.dumps(data, allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 def _data_and_script(data: Mapping[str, Any], script: str) -> Iterator[str]:
-    """Yield the page's data and the verifier."""
+    """Yield the data and the verifier, if the data are small enough."""
     text = safe_json(data)
     if len(text) <= MOST_DATA:
         yield f"{DATA}{text}</script>\n<script>{script}</script>"

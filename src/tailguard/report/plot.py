@@ -1,6 +1,6 @@
-"""Plots of results with matplotlib: each draws on an axis and returns it; none is shown or saved.
+"""Plots of results with matplotlib. Each function draws on an axis and returns it.
 
-They draw released and public numbers, and need the extra ``tailguard[report]``.
+Plots contain only released and public numbers. They need the extra ``tailguard[report]``.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SCALES = ("own", "shared")
-"""How to scale coefficients: each by the far end of its interval, or all on one axis."""
+"""How to scale coefficients: each by the farther end of its interval, or all on one axis."""
 
 WIDTH = 50  # characters in a line of a label, at matplotlib's default figure size
-MOST_NUMBERED = 12  # squares of a table with more rows or columns are too small for numbers
+MOST_NUMBERED = 12  # rows and columns of a table whose squares have room for numbers
 
 
 def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -> "Axes":
@@ -30,7 +30,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     Parameters
     ----------
     result
-        A fitted model or search, or what ``tg.mean`` returned.
+        A fitted model, a fitted search, or the result of ``tg.mean``.
     ax
         Where to draw; a new figure by default.
     scale
@@ -53,18 +53,20 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     ax, report = _axes(ax), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
     for row, estimate in enumerate(report.estimates):
-        beside = ("axes fraction", "data")
+        right_of_axes = ("axes fraction", "data")
         if not estimate.is_estimated:
-            ax.annotate("not estimated", (1.02, row), xycoords=beside, va="center", color="0.4")
+            ax.annotate(
+                "not estimated", (1.02, row), xycoords=right_of_axes, va="center", color="0.4"
+            )
             continue
-        known = estimate.has_interval
-        ends = (estimate.low, estimate.high) if known else (estimate.value, estimate.value)
+        has_interval = estimate.has_interval
+        ends = (estimate.low, estimate.high) if has_interval else (estimate.value, estimate.value)
         unit = max(map(abs, ends)) or 1.0 if scale == "own" else 1.0
-        if known:
+        if has_interval:
             ax.plot([end / unit for end in ends], [row, row], color="C0", linewidth=2.5)
-        inside = "C0" if known else "none"  # an open circle has no interval
-        ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=inside)
-        ax.annotate(f"{estimate.value:.4g}", (1.02, row), xycoords=beside, va="center")
+        fill_color = "C0" if has_interval else "none"  # an open circle has no interval
+        ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=fill_color)
+        ax.annotate(f"{estimate.value:.4g}", (1.02, row), xycoords=right_of_axes, va="center")
     ax.set_yticks(range(len(report.estimates)), [each.name for each in report.estimates])
     ax.set_ylim(len(report.estimates) - 0.5, -0.5)
     if scale == "own":
@@ -102,24 +104,24 @@ def quantiles(
 ) -> "Axes":
     """Draw quantiles with their intervals: a curve for each column, or group and column.
 
-    ``result`` is what ``tg.quantile`` or ``tg.describe`` returned; ``columns`` selects some of its
-    columns, since units differ. Intervals with an infinite end are left out.
+    ``result`` comes from ``tg.quantile`` or ``tg.describe``. Since units differ, ``columns`` may
+    select some of its columns. Intervals with an infinite end are left out.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.quantile(claims.target, [0.25, 0.5, 0.75], epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.quantiles(found)
+    >>> result = tg.quantile(claims.target, [0.25, 0.5, 0.75], epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.quantiles(result)
     >>> len(ax.lines), ax.get_xlabel()
     (1, 'share of records below')
     """
     curves = _curves(result)
-    wanted = _wanted({name for name, *_ in curves}, columns)
+    selected = _selected({name for name, *_ in curves}, columns)
     ax = _axes(ax)
-    for name, label, *drawn in curves:
-        if name in wanted and np.isfinite(drawn[0]).any():  # noise hides what has none
-            value, low, high = (np.where(np.isfinite(each), each, np.nan) for each in drawn)
+    for name, label, *numbers in curves:
+        if name in selected and np.isfinite(numbers[0]).any():  # else noise hid it
+            value, low, high = (np.where(np.isfinite(each), each, np.nan) for each in numbers)
             (line,) = ax.plot(result.levels, value, marker="o", label=label)
             ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
     ax.set_xlabel("share of records below")
@@ -130,27 +132,27 @@ def quantiles(
 def histogram(
     result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
 ) -> "Axes":
-    """Draw the bins of a histogram, each with two standard deviations of its noise either way.
+    """Draw the bins of a histogram, with error bars of two standard deviations of the noise.
 
-    ``result`` is what ``tg.histogram`` returned; ``columns`` selects some of its columns, since
-    units differ. Cells up to the first edge and beyond the last one are not drawn.
+    ``result`` comes from ``tg.histogram``. Since units differ, ``columns`` may select some of its
+    columns. Cells up to the first edge and beyond the last one are not drawn.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.histogram(claims.target, 10, epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.histogram(found)
+    >>> result = tg.histogram(claims.target, 10, epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.histogram(result)
     >>> len(ax.patches), ax.get_ylabel()
     (1, 'cells')
     """
     if not (hasattr(result, "edges") and hasattr(result, "counts")):
         raise _refused(result, "what tg.histogram returned")
-    wanted = _wanted({*result.names}, columns)
+    selected = _selected({*result.names}, columns)
     ax = _axes(ax)
     rows = zip(result.names, _labels(result), result.edges, result.counts, strict=True)
     for name, label, edges, counts in rows:
-        if name in wanted:
+        if name in selected:
             bins, middles = counts[1:-1], (edges[1:] + edges[:-1]) / 2.0
             ax.stairs(bins, edges, label=label, fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
@@ -160,11 +162,11 @@ def histogram(
 
 
 def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draw a count or the levels of one column as bars, and a table of several as squares.
+    """Draw a count or the counts of one column as bars, and a table of columns as squares.
 
-    ``result`` is what ``tg.count`` or ``tg.crosstab`` returned. A line on a bar is the interval of
-    a count, or two standard deviations of noise either way. In a table of two or three columns the
-    last one runs across, and each square shows its count.
+    ``result`` comes from ``tg.count`` or ``tg.crosstab``. The error bar of a count is its interval;
+    that of a level is two standard deviations of the noise. In a table of two or three columns the
+    levels of the last one run across, and each square shows its count.
 
     Examples
     --------
@@ -172,27 +174,27 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
     >>> import tailguard as tg
     >>> table = pd.DataFrame({"region": ["north", "south"] * 500})
     >>> schema = {"categorical": {"region": ["north", "south"]}}
-    >>> found = tg.crosstab(table, "region", schema=schema, epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.counts(found)
+    >>> result = tg.crosstab(table, "region", schema=schema, epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.counts(result)
     >>> len(ax.patches), ax.get_xlabel()
     (4, 'records')
     """
     if hasattr(result, "counts") and hasattr(result, "levels"):
-        *rows, across = result.levels
+        *rows, column_labels = result.levels
         names = [", ".join(each) for each in product(*rows)]
         if rows:
-            table = result.counts.reshape(len(names), len(across))
-            ax = _squares(ax, table, names, across, "{:,.0f}", cmap="Blues", vmin=0.0)
+            table = result.counts.reshape(len(names), len(column_labels))
+            ax = _squares(ax, table, names, column_labels, "{:,.0f}", cmap="Blues", vmin=0.0)
             ax.set_title(f"records, privacy noise {result.noise_std:,.3g}")
             return ax
-        names, values, lines = list(across), result.counts, 2.0 * result.noise_std
+        names, values, half_widths = list(column_labels), result.counts, 2.0 * result.noise_std
     elif hasattr(result, "value") and hasattr(result, "noise_std") and np.ndim(result.value) == 0:
         names, values = ["records"], np.array([result.value])
-        lines = np.array([[result.value - result.low], [result.high - result.value]])
+        half_widths = np.array([[result.value - result.low], [result.high - result.value]])
     else:
         raise _refused(result, "what tg.count or tg.crosstab returned")
     ax = _axes(ax)
-    ax.barh(range(len(names)), values, xerr=lines, color="C0", alpha=0.5, ecolor="0.3")
+    ax.barh(range(len(names)), values, xerr=half_widths, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
     margin = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
     ax.set_ylim(len(names) - 1.0 + margin, -margin)
@@ -205,15 +207,15 @@ def matrix(
 ) -> "Axes":
     """Draw correlations or covariances as squares, coloured by the correlation, with the numbers.
 
-    ``result`` is what ``tg.correlation``, ``tg.covariance`` or ``tg.describe`` returned;
-    ``columns`` selects some of its columns. Columns that noise hides stay blank.
+    ``result`` comes from ``tg.correlation``, ``tg.covariance`` or ``tg.describe``. ``columns``
+    selects some of its columns. Columns that noise hides stay blank.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.correlation(claims.features[:, :3], epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.matrix(found)
+    >>> result = tg.correlation(claims.features[:, :3], epsilon=1.0, delta=1e-6)
+    >>> ax = tg.plot.matrix(result)
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['x0', 'x1', 'x2']
     """
@@ -223,9 +225,9 @@ def matrix(
             result,
             "what tg.correlation or tg.covariance returned, or tg.describe with correlations",
         )
-    wanted = _wanted({*result.names}, columns)
-    kept = [place for place, name in enumerate(result.names) if name in wanted]
-    names, values = [result.names[place] for place in kept], values[np.ix_(kept, kept)]
+    selected = _selected({*result.names}, columns)
+    places = [place for place, name in enumerate(result.names) if name in selected]
+    names, values = [result.names[place] for place in places], values[np.ix_(places, places)]
     spread = np.sqrt(np.diag(values))
     with np.errstate(all="ignore"):
         colors = values / np.outer(spread, spread)
@@ -238,8 +240,8 @@ def _squares(
     ax: "Axes | None",
     values: FloatArray,
     rows: Sequence[str],
-    across: Sequence[str],
-    form: str,
+    column_labels: Sequence[str],
+    number_format: str,
     *,
     colors: FloatArray | None = None,
     **options: Any,
@@ -247,13 +249,15 @@ def _squares(
     """Draw a square for each value, with the number in it where there is room."""
     ax, colors = _axes(ax), values if colors is None else colors
     image = ax.imshow(colors, aspect="auto", **options)
-    ax.set_xticks(range(len(across)), across, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_xticks(
+        range(len(column_labels)), column_labels, rotation=45, ha="right", rotation_mode="anchor"
+    )
     ax.set_yticks(range(len(rows)), rows)
     if max(values.shape) <= MOST_NUMBERED:
         for (row, column), value in np.ndenumerate(values):
             red, green, blue, _ = image.to_rgba(colors[row, column])
             dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-            text = "" if np.isnan(value) else form.format(value)
+            text = "" if np.isnan(value) else number_format.format(value)
             ax.text(column, row, text, ha="center", va="center", color="w" if dark else "k")
     return ax
 
@@ -261,38 +265,38 @@ def _squares(
 def estimates(
     result: Any, ax: "Axes | None" = None, *, columns: Collection[str] | None = None
 ) -> "Axes":
-    """Draw ratios of totals with their intervals, or variances with the noise of each.
+    """Draw ratios of totals with their intervals, or variances with their noise.
 
-    ``result`` is what ``tg.actual_expected`` or ``tg.variance`` returned; ``columns`` names some of
-    its groups or columns. A variance has a line of two deviations of its noise either way. What
-    noise hides stays blank, and an open circle has no interval.
+    ``result`` comes from ``tg.actual_expected`` or ``tg.variance``. ``columns`` selects some of its
+    groups or columns. The line of a variance is two standard deviations of its noise either way.
+    An estimate that noise hides is not drawn; an open circle has no interval.
 
     Examples
     --------
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
-    >>> found = tg.variance(claims.features[:, :2], epsilon=1.0, delta=1e-6)
-    >>> [tick.get_text() for tick in tg.plot.estimates(found).get_yticklabels()]
+    >>> result = tg.variance(claims.features[:, :2], epsilon=1.0, delta=1e-6)
+    >>> [tick.get_text() for tick in tg.plot.estimates(result).get_yticklabels()]
     ['x0', 'x1']
     """
     value: Any = getattr(result, "value", None)
     if hasattr(result, "ratio"):
         names = labels = result.groups
-        parts, quantity = (result.ratio, result.low, result.high), "actual over expected"
+        numbers, quantity = (result.ratio, result.low, result.high), "actual over expected"
     elif hasattr(result, "std") and np.ndim(value) == 1:
-        reach = 2.0 * result.noise_std
+        half_width = 2.0 * result.noise_std
         names, labels = result.names, _labels(result)
-        parts, quantity = (value, value - reach, value + reach), "variance"
+        numbers, quantity = (value, value - half_width, value + half_width), "variance"
     else:
         raise _refused(result, "what tg.actual_expected or tg.variance returned")
-    wanted = _wanted({*names}, columns)
-    rows = [row for name, *row in zip(names, labels, *parts, strict=True) if name in wanted]
+    selected = _selected({*names}, columns)
+    rows = [row for name, *row in zip(names, labels, *numbers, strict=True) if name in selected]
     ax = _axes(ax)
     for place, (_, value, low, high) in enumerate(rows):
-        known = np.isfinite(low) and np.isfinite(high)
-        if known:
+        has_interval = np.isfinite(low) and np.isfinite(high)
+        if has_interval:
             ax.plot([low, high], [place, place], color="C0", linewidth=2.5)
-        ax.plot(value, place, "o", color="C0", markerfacecolor="C0" if known else "none")
+        ax.plot(value, place, "o", color="C0", markerfacecolor="C0" if has_interval else "none")
     ax.set_yticks(range(len(rows)), [name or "all" for name, *_ in rows])
     ax.invert_yaxis()
     ax.set_xlabel(quantity)
@@ -300,9 +304,9 @@ def estimates(
 
 
 def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draw what ``tg.plan`` predicts: the error of each method, the recommended one first.
+    """Draw the predicted error of each method in a plan, the recommended one first.
 
-    Methods with errors in other units than the recommended one are left out.
+    ``advice`` comes from ``tg.plan``. Methods whose errors have another unit are left out.
 
     Examples
     --------
@@ -315,12 +319,12 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     if not hasattr(advice, "candidates"):
         raise InputError(f"advice must be what tg.plan returned; got a {type(advice).__name__}.")
     unit = advice.recommended.unit
-    shown = [each for each in advice.candidates if each.unit == unit]
+    comparable = [each for each in advice.candidates if each.unit == unit]
     ax = _axes(ax)
-    errors = [each.predicted_error for each in shown]
-    colors = ["C0" if each is advice.recommended else "0.6" for each in shown]
-    ax.scatter(errors, range(len(shown)), color=colors)
-    ax.set_yticks(range(len(shown)), [each.method for each in shown])
+    errors = [each.predicted_error for each in comparable]
+    colors = ["C0" if each is advice.recommended else "0.6" for each in comparable]
+    ax.scatter(errors, range(len(comparable)), color=colors)
+    ax.set_yticks(range(len(comparable)), [each.method for each in comparable])
     ax.invert_yaxis()
     for row, error in enumerate(errors):
         ax.annotate(f"{error:.3g}", (1.02, row), xycoords=("axes fraction", "data"), va="center")
@@ -331,12 +335,12 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _wanted(names: set[str], columns: Collection[str] | None) -> set[str]:
-    """Return the columns that are drawn; refuse those that the result lacks."""
-    wanted = names if columns is None else {*columns}
-    if not wanted <= names:
-        raise InputError(f"columns must be of {sorted(names)}; got {sorted(wanted - names)}.")
-    return wanted
+def _selected(names: set[str], columns: Collection[str] | None) -> set[str]:
+    """Return the columns to draw; refuse columns that the result lacks."""
+    selected = names if columns is None else {*columns}
+    if not selected <= names:
+        raise InputError(f"columns must be of {sorted(names)}; got {sorted(selected - names)}.")
+    return selected
 
 
 def _curves(result: Any) -> list[tuple[Any, ...]]:
@@ -344,9 +348,13 @@ def _curves(result: Any) -> list[tuple[Any, ...]]:
     if hasattr(result, "quantiles"):
         parts = result.quantiles, result.quantiles_low, result.quantiles_high
         return [
-            (name, f"{group}: {name}" if group else name, *(part[g, j] for part in parts))
-            for g, group in enumerate(result.groups)
-            for j, name in enumerate(result.names)
+            (
+                name,
+                f"{group}: {name}" if group else name,
+                *(part[group_row, column] for part in parts),
+            )
+            for group_row, group in enumerate(result.groups)
+            for column, name in enumerate(result.names)
         ]
     if not (hasattr(result, "levels") and hasattr(result, "value")):
         raise _refused(result, "what tg.quantile or tg.describe returned")
@@ -355,7 +363,7 @@ def _curves(result: Any) -> list[tuple[Any, ...]]:
 
 
 def _labels(result: Any) -> list[str]:
-    """Return what each row of a result is called: its column, or its group and column."""
+    """Return a label for each row of a result: its column, or its group and column."""
     rows = zip(result.groups, result.names, strict=True)
     return [f"{group}: {name}" if group else name for group, name in rows]
 
@@ -365,7 +373,7 @@ def _refused(result: Any, wanted: str) -> InputError:
 
 
 def _axes(ax: "Axes | None") -> "Axes":
-    """Return the given axis, or that of a new figure."""
+    """Return the given axis, or the axis of a new figure."""
     if ax is not None:
         return ax
     try:
@@ -376,7 +384,7 @@ def _axes(ax: "Axes | None") -> "Axes":
 
 
 def _certificate(result: Any) -> Any:
-    """Return the certificate of a result, or the certificate that it is."""
+    """Return the certificate of a result; a certificate is returned unchanged."""
     for name in ("certificate_", "certificate"):
         if hasattr(result, name):
             return getattr(result, name)

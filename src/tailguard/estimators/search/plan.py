@@ -1,14 +1,14 @@
-"""What a search will do, in public numbers, and how a try is judged.
+"""The plan of a search, from public numbers, and the score of a try.
 
-A try is judged by its mean loss less that of a constant, in private units of the target. Losses of
-heavy-tailed targets have no known bound. So a constant and a scale of the target are released once,
-before the search. Each try then asks for the mean, over all records, of its model's loss less the
-constant's, clipped record by record at a fixed number of these scales. One record moves it by at
-most two limits over the number of records, whatever the model is.
+The score of a try is the mean loss of its model minus the mean loss of a constant. Losses of
+heavy-tailed targets have no known bound, so a constant and a scale of the target are released once,
+before the search. Each record's difference of losses is then clipped at a fixed number of these
+scales. One record changes the score by at most twice that limit over the number of records, for
+every model.
 
-The same records are fitted and scored, each with a share of a try's budget. With a held-out part
-both would have the whole budget but fewer records, and scores of linear models with far fewer
-columns than records hardly suffer if they are taken on the records of the fit.
+A try fits and scores the same records, each with a share of its budget. With held-out records, fit
+and score would both have the whole budget, but fewer records. A linear model with far fewer columns
+than records scores almost the same on the records of its fit.
 
 Reference
 ---------
@@ -48,32 +48,32 @@ from tailguard.solvers.registry import plan_for
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
 from tailguard.solvers.units import columns_of
 
-# Where differences of losses are clipped: at half a nat, at two counts in scales of the target, and
-# with other links at the loss of a residual of SCALES scales of the target.
-LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
-SCALES = 2.0
+# Limits of a difference of losses: 0.5 for log-loss, in natural logarithms; 2 for a log link, in
+# units of the target's scale; and for other links, the loss of a residual of CLIP_SCALES scales.
+CLIP_LIMITS = {Link.LOGIT: 0.5, Link.LOG: 2.0}
+CLIP_SCALES = 2.0
 
 UNSEEN = "the budget showed no scale of the target: scores are in its raw units"
 
 
 @dataclass(frozen=True, eq=False)
 class LossScore:
-    """The clipped mean loss of a model less that of a constant.
+    """The clipped mean loss of a model minus that of a constant.
 
     Attributes
     ----------
     loss
-        The loss that compares models.
+        The loss by which models are compared.
     stage
-        What a score costs.
+        The cost of one score.
     n_features
         The number of columns.
     target_center, target_scale
         Released units of the target.
     constant
-        The score of the constant, in these units.
+        The score that the constant predicts, in units of the target.
     bounded
-        Whether models predict within the bounds that they have, of features and of scores.
+        Whether predictions respect the model's bounds of features and of scores.
     """
 
     loss: Loss
@@ -86,37 +86,46 @@ class LossScore:
 
     @property
     def limit(self) -> float:
-        """Where a difference is clipped, in units of the loss."""
-        return LIMITS.get(self.loss.link) or max(float(self.loss.value(SCALES, 0.0)), 1e-12)
+        """The limit at which a difference is clipped, in units of the loss."""
+        return CLIP_LIMITS.get(self.loss.link) or max(
+            float(self.loss.value(CLIP_SCALES, 0.0)), 1e-12
+        )
 
     def question(self, solution: Solution) -> tuple[LossDifferences, FloatArray]:
         """Return the query for a model's score, and its state: weights of constant and model."""
-        center, half = np.zeros(self.n_features), np.ones(self.n_features)
+        center, half_width = np.zeros(self.n_features), np.ones(self.n_features)
         bounds = solution.feature_bounds if self.bounded else None
         if bounds is not None:
             low, high = bounds.T
-            read = np.isfinite(low) & np.isfinite(high) & (low < high)
-            center[read], half[read] = (low[read] + high[read]) / 2.0, (high - low)[read] / 2.0
+            usable = np.isfinite(low) & np.isfinite(high) & (low < high)
+            center[usable], half_width[usable] = (
+                (low[usable] + high[usable]) / 2.0,
+                (high - low)[usable] / 2.0,
+            )
         units = Units(
-            center, half, True, target_center=self.target_center, target_scale=self.target_scale
+            center,
+            half_width,
+            True,
+            target_center=self.target_center,
+            target_scale=self.target_scale,
         )
         gain, link = units.gain(self.loss.link), self.loss.link
-        zero = self.target_center if link.residual else 0.0
-        zero += float(np.log(self.target_scale)) if link.log else 0.0
-        level = solution.intercept + float(solution.coef @ center) - zero
-        weights = np.append(solution.coef * half, level) / gain
+        zero_score = self.target_center if link.residual else 0.0
+        zero_score += float(np.log(self.target_scale)) if link.log else 0.0
+        intercept = solution.intercept + float(solution.coef @ center) - zero_score
+        weights = np.append(solution.coef * half_width, intercept) / gain
         constant = np.append(np.zeros(self.n_features), self.constant)
         view = View.plain(self.loss, units)
         view = replace(view, bound=LARGEST_FEATURE if bounds is None else 1.0)
         query = LossDifferences(self.loss, (view, view), self.limit)
         if self.bounded:
-            least, most = ((bound - zero) / gain for bound in solution.score_bounds)
-            query = replace(query, score_bounds=(least, most))
+            lowest, highest = ((bound - zero_score) / gain for bound in solution.score_bounds)
+            query = replace(query, score_bounds=(lowest, highest))
         return query, np.array([constant, weights])
 
 
 def score_units_plan(problem: Problem, mu: float) -> Plan:
-    """Plan the release of a constant and of a scale of the target."""
+    """Plan the release of a constant and a scale of the target."""
     problem = replace(problem, intercept=True, constraint=None)
     if problem.link.residual:
         stages = tuple(histogram_stages(columns_of(problem), Gaussian(mu), target=1.0))
@@ -126,15 +135,15 @@ def score_units_plan(problem: Problem, mu: float) -> Plan:
 
 
 def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossScore, str | None]:
-    """Release constant and scale; return the score, and a note where no scale was seen."""
+    """Release constant and scale; return the score, and a note if no scale was seen."""
     score = LossScore(loss, stage, plan.problem.n_features)
     link = plan.problem.link
     try:
         if link.residual:
-            units, seen = find_target(BudgetSession(plan, gate), columns_of(plan.problem))
+            units, was_seen = find_target(BudgetSession(plan, gate), columns_of(plan.problem))
             center, scale = float(units.target_center), float(units.target_scale)
             score = replace(score, target_center=center, target_scale=scale)
-            return score, None if seen else UNSEEN
+            return score, None if was_seen else UNSEEN
         constant = run_constant_plan(plan, gate).intercept
     except BEYOND_FLOATS:
         return score, UNSEEN
@@ -146,17 +155,18 @@ def find_score(plan: Plan, gate: Gate, loss: Loss, stage: Stage) -> tuple[LossSc
     return (replace(score, target_scale=scale), None) if usable else (score, UNSEEN)
 
 
-# In parts of a try's squared mu: what its score gets, and what the units of scores get, once;
+# Shares of a try's squared mu for its score and, once per search, for the units of scores. They are
 # measured in ``docs/mechanisms/best-of-tries.md``.
 SCORE_SHARE, UNITS_SHARE = 0.1, 0.05
 
-# How often a search is planned anew for the budget that its number of releases leaves.
-REPEATS = 3
+# How often the budget of a try is recomputed: the number of released values depends on the plan,
+# and the usable guarantee on that number.
+MOST_REPEATS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class SearchTask:
-    """What one candidate asks for: its solver, its problem and its parameters."""
+    """One candidate: its solver, its problem and its parameters."""
 
     solver: Any
     problem: Problem
@@ -165,7 +175,7 @@ class SearchTask:
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
-    """Everything that a search will do, worked out before any record is read.
+    """The plan of a search, computed before any record is read.
 
     Attributes
     ----------
@@ -174,15 +184,15 @@ class SearchPlan:
     tries
         The law of the number of tries.
     candidates
-        What a try may run.
+        The planned solvers from which a try takes one.
     units
-        The plan of the release that comes before all tries.
+        The plan of the release before all tries.
     selection
-        What the search itself costs.
+        The cost of all tries together.
     stage
-        What the score of a try costs it.
+        The cost of a score, within the budget of its try.
     check
-        The count of usable records that comes first, or None.
+        The count of usable records before all other releases, or None.
     remarks
         Further lines of ``explain``.
     """
@@ -204,7 +214,7 @@ class SearchPlan:
 
     @property
     def coordinates(self) -> int:
-        """How many numbers are noised, at most."""
+        """The largest number of values that get noise."""
         counted = 0 if self.check is None else self.check.coordinates
         tries = selection_coordinates(self.candidates, self.selection)
         return counted + self.units.coordinates + tries
@@ -217,29 +227,37 @@ class SearchPlan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings before anything is spent."""
-        never = self.tries.never(1.0 / len(self.candidates))
-        few = f"a candidate is never tried with a chance of {never:.0%}: take more n_tries"
-        own = dict.fromkeys(each for c in self.candidates for each in c.plan.warnings)
-        return (*((few,) if never > 0.5 else ()), *own)
+        """Warnings that are shown before any budget is spent."""
+        chance_of_none = self.tries.never(1.0 / len(self.candidates))
+        advice = (
+            f"a candidate is never tried with a chance of {chance_of_none:.0%}: take more n_tries"
+        )
+        from_plans = dict.fromkeys(
+            each for candidate in self.candidates for each in candidate.plan.warnings
+        )
+        return (*((advice,) if chance_of_none > 0.5 else ()), *from_plans)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the accuracy of the candidates rests on."""
-        return tuple(dict.fromkeys(each for c in self.candidates for each in c.plan.assumptions))
+        """Assumptions for the accuracy of the candidates."""
+        return tuple(
+            dict.fromkeys(
+                each for candidate in self.candidates for each in candidate.plan.assumptions
+            )
+        )
 
     def explain(self) -> str:
-        """Describe in plain words what the budget is spent on."""
+        """Describe how the budget is spent."""
         mu, count = self.selection.mu, len(self.candidates)
-        never = self.tries.never(1.0 / count)
+        chance_of_none = self.tries.never(1.0 / count)
         assert self.guarantee.delta is not None
-        alone = smallest_epsilon(Gaussian(mu), self.guarantee.delta).epsilon
+        epsilon = smallest_epsilon(Gaussian(mu), self.guarantee.delta).epsilon
         lines = [
             f"private search: {self.guarantee.describe()}",
             f"  {self.tries.mean:g} tries of {count} candidates are expected; their number is "
             f"secret ({self.tries.law}, at least 1)",
-            f"  a given candidate is never tried with a chance of {never:.0%}",
-            f"  a try is worth mu = {mu:.4g}, released alone epsilon = {alone:.4g}: "
+            f"  a given candidate is never tried with a chance of {chance_of_none:.0%}",
+            f"  a try is worth mu = {mu:.4g}, released alone epsilon = {epsilon:.4g}: "
             f"{1.0 - SCORE_SHARE:.0%} for the fit, {SCORE_SHARE:.0%} for its score",
             f"  beside them units of scores are released at mu = {self.units.total_mu:.4g}",
         ]
@@ -258,10 +276,10 @@ def plan_search(
     rule: RecordRule | None,
     columns: Sequence[TableColumn],
 ) -> SearchPlan:
-    """Solve for the budget of a try and let every candidate plan with it.
+    """Compute the budget of a try, and plan every candidate with it.
 
-    ``problem`` has the loss that scores tries. With a ``rule`` usable records are counted before
-    all tries, and if they are few, the cells of these ``columns``.
+    ``problem`` has the loss that scores tries. With a ``rule``, usable records are counted before
+    all tries. If there are few, usable cells of ``columns`` are counted as well.
     """
     if not isinstance(guarantee, ApproxDP):
         raise InputError(
@@ -279,7 +297,7 @@ def plan_search(
             if check.is_covered(plan.event):
                 return plan
     except InputError:
-        pass  # refused again below, with the whole guarantee in the message
+        pass  # planning below repeats the error, with the whole guarantee in its message
     plan = _solved(tasks, problem, guarantee, tries)
     return replace(plan, remarks=(rule.left_out(guarantee, problem),))
 
@@ -291,16 +309,22 @@ def _solved(
     tries: NumberOfTries,
     check: RecordCheck | None = None,
 ) -> SearchPlan:
-    """Solve for the budget of a try, after a check if there is one."""
-    left, before = guarantee, 0.0 if check is None else check.mu
-    for _ in range(REPEATS):
-        mu = mu_of_a_try(left, tries, math.sqrt(UNITS_SHARE), before) * (1.0 - BUDGET_MARGIN)
+    """Compute the budget of a try that remains after ``check``, and plan the search."""
+    remaining, mu_before = guarantee, 0.0 if check is None else check.mu
+    for _ in range(MOST_REPEATS):
+        mu = mu_of_a_try(remaining, tries, math.sqrt(UNITS_SHARE), mu_before) * (
+            1.0 - BUDGET_MARGIN
+        )
         plan = replace(_plan_at(mu, tasks, problem, guarantee, tries), check=check)
         usable = usable_guarantee(guarantee, plan.coordinates)
         assert isinstance(usable, ApproxDP)
-        if usable.epsilon >= left.epsilon and usable.delta >= left.delta and left != guarantee:
+        if (
+            usable.epsilon >= remaining.epsilon
+            and usable.delta >= remaining.delta
+            and remaining != guarantee
+        ):
             break
-        left = usable
+        remaining = usable
     return plan
 
 
@@ -311,7 +335,7 @@ def _plan_at(
     guarantee: ApproxDP,
     tries: NumberOfTries,
 ) -> SearchPlan:
-    """Lay everything out for tries at ``mu``."""
+    """Plan the search for tries of ``mu`` each."""
     fit = GDP(mu * math.sqrt(1.0 - SCORE_SHARE))
     score_mu = mu * math.sqrt(SCORE_SHARE) * (1.0 - BUDGET_MARGIN)
     return SearchPlan(
@@ -325,7 +349,7 @@ def _plan_at(
 
 
 def _planned(task: SearchTask, guarantee: GDP) -> PlannedSolver:
-    """Plan a candidate, naming it in what is refused."""
+    """Plan a candidate; an error names its parameters."""
     try:
         return PlannedSolver(*plan_for(task.solver, task.problem, guarantee))
     except InputError as error:

@@ -29,10 +29,10 @@ from tailguard.report.content import Report, Reported, Stated
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-# The search states these once, for all tries.
+# Parameters that the search states once, for all tries.
 PRIVACY = ("epsilon", "delta", "guarantee", "ledger", "random_state")
 CHECKS = ("check_records", "on_unusable")
-# How a table is read does not depend on the try.
+# Parameters of reading a table, which are the same for all tries.
 READING = (
     *("schema", "missing", "weight_bound", "classes", "extrapolate"),
     *("person", "max_rows", "weight", "one_row_per_person"),
@@ -40,7 +40,7 @@ READING = (
 
 
 def _if_estimator_has(method: str) -> Callable[[Method], Method]:
-    """Show a method of the search only where the estimator has it, too."""
+    """Give the search a method only if its estimator has the method."""
     shown_if: Callable[[Method], Method] = available_if(
         lambda search: hasattr(search.estimator, method)
     )
@@ -51,29 +51,30 @@ def _if_estimator_has(method: str) -> Callable[[Method], Method]:
 class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     """Choose among settings of an estimator and fit it, under one stated budget.
 
-    A random, secret number of tries is made. Each takes a candidate at random, fits it and scores
-    it, with noise; the try with the best score is released, and nothing of any other.
+    The number of tries is random and secret. Each try takes a candidate at random, fits it and
+    scores it, with noise. The try with the best score is released, and nothing from any other try.
 
     Parameters
     ----------
     estimator
         An estimator of the library, without privacy parameters of its own.
     candidates
-        A list of dicts of parameters, or a dict of lists, whose combinations are all candidates.
+        A list of dicts of parameters, or a dict of lists: then every combination is a candidate.
     n_tries
-        The expected number of tries. More tries find the best candidate more surely, but each has
-        less budget.
+        The expected number of tries. With more tries, the best candidate is more likely to be
+        tried, but each try has less budget.
     law
-        The law of the number of tries: ``"geometric"``, ``"logarithmic"`` or ``"poisson"``.
+        The distribution of the number of tries: ``"geometric"``, ``"logarithmic"`` or
+        ``"poisson"``.
     scoring
-        The loss of ``tg.losses`` that compares models; None takes the estimator's own.
+        The loss of ``tg.losses`` by which models are compared; by default the estimator's own.
     epsilon, delta, guarantee
         The budget of the whole search; ``guarantee`` must be a ``tg.ApproxDP``. No default.
     ledger
         A ``tg.Ledger``, which is charged once, for the whole search.
     check_records, on_unusable
-        As for the estimator, whose own settings are ignored: usable records are counted once,
-        before the tries.
+        As for the estimator, whose own values are ignored: usable records are counted once, before
+        all tries.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
         PRIVATE and says so everywhere.
@@ -83,11 +84,11 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     best_estimator_
         The model of the chosen try; ``predict`` uses it.
     best_params_, best_index_
-        Its candidate, and the place of that among the candidates.
+        The candidate of the chosen try, and its place among the candidates.
     best_score_
-        Its noised mean loss minus that of a constant, in units of the scoring loss for a target in
-        private units. It was chosen for being low, so it does not estimate future losses. With
-        sample weights each row counts by its weight over the bound.
+        The noisy mean loss of the chosen try minus that of a constant, in units of the scoring loss
+        for a target in private units. It was chosen as the lowest, so it is no estimate of future
+        losses. With sample weights, each row counts by its weight over the bound.
     candidates_
         All candidates, in order.
     certificate_, plan_
@@ -95,13 +96,13 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    *Guarantee.* Everything the fitted object holds is (epsilon, delta)-differentially private for
-    replace-one neighbours with public ``n``, for every input: a row, or all rows of a person where
-    the estimator protects persons, in the count, every try and its score. How long ``fit`` takes
-    depends on the secret number of tries, so it must not be revealed to an attacker.
+    *Guarantee.* The fitted object is (epsilon, delta)-differentially private for replace-one
+    neighbours with public ``n``, for every input. The protected record is a row or, if the
+    estimator protects persons, all rows of a person. The guarantee covers the count, every try and
+    its score. The running time of ``fit`` depends on the secret number of tries: keep it secret.
 
-    *Edge cases.* A try that fails counts as the worst; if all do, ``ReleaseError`` is raised and
-    the search stays charged. A solver object of your own must keep nothing between runs.
+    *Edge cases.* A failed try counts as the worst. If all tries fail, ``ReleaseError`` is raised
+    and the search stays charged. A solver object of your own must not store anything between runs.
 
     References
     ----------
@@ -173,13 +174,13 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             f"{type(model).__name__} of more than two classes.",
         )
         models = [clone(model).set_params(**each) for each in candidates]
-        scored = replace(problem, loss=self._scoring(model))
+        scored_problem = replace(problem, loss=self._scoring(model))
         tasks = [
             SearchTask(each._solver(), each._problem(table), parameters)
             for each, parameters in zip(models, candidates, strict=True)
         ]
         rule = RecordRule(self.check_records, self.on_unusable)
-        plan = plan_search(tasks, scored, guarantee, tries, rule, table.columns)
+        plan = plan_search(tasks, scored_problem, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
             self._fits = all_fits(getattr(self, "_fits", ()), plan.event, plan.guarantee)
         self.candidates_ = candidates
@@ -191,10 +192,10 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             ledger=self.ledger,
             random_state=self.random_state,
         )
-        chosen, solved = self._search(plan, gate, models, table.assumed)
-        chosen._keep_columns(X, table.schema)
-        chosen._keep(solved)
-        self.best_estimator_ = chosen
+        best_model, solved = self._search(plan, gate, models, table.assumed)
+        best_model._keep_columns(X, table.schema)
+        best_model._keep(solved)
+        self.best_estimator_ = best_model
         return self
 
     def _search(
@@ -204,40 +205,40 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         models: list[PrivateLinearModel],
         assumed: tuple[str, ...],
     ) -> tuple[PrivateLinearModel, Solved]:
-        """Reserve, search and certify; return the model of the best try, and what it found."""
+        """Reserve, search and certify; return the model of the best try, and its solution."""
         loss = plan.units.problem.scored
         assert loss is not None
         with np.errstate(all="ignore"):
             warn_before_spending(*plan.warnings, *weak_promise(plan.guarantee, gate.n_records))
             gate.check_places(plan.stages_by_place)
             gate.reserve(plan.event, coordinates=plan.coordinates)
-            records = () if plan.check is None else (plan.check.ask(gate),)
+            count_notes = () if plan.check is None else (plan.check.ask(gate),)
             score, note = find_score(plan.units, gate, loss, plan.stage)
             score = replace(score, bounded=self.estimator.extrapolate == "bounded")
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
-        chosen = models[best.candidate].set_params(random_state=self.random_state)
-        assumed = (*chosen._assumptions(), *assumed)
-        certificate = gate.certificate(assumptions=(*assumed, *records, *plan.assumptions))
+        best_model = models[best.candidate].set_params(random_state=self.random_state)
+        assumed = (*best_model._assumptions(), *assumed)
+        certificate = gate.certificate(assumptions=(*assumed, *count_notes, *plan.assumptions))
         self.best_index_ = best.candidate
         self.best_params_ = self.candidates_[best.candidate]
         self.best_score_ = best.score
         self.certificate_ = certificate
         self.plan_ = plan
-        self.notes_: tuple[str, ...] = (*records, *(() if note is None else (note,)))
-        return chosen, Solved(best.solution, certificate, assumed, records)
+        self.notes_: tuple[str, ...] = (*count_notes, *(() if note is None else (note,)))
+        return best_model, Solved(best.solution, certificate, assumed, count_notes)
 
     def _checked_estimator(self) -> PrivateLinearModel:
-        """Refuse what cannot be searched over, or states a budget of its own."""
+        """Return the estimator; refuse one of another library, or with a budget of its own."""
         if not isinstance(self.estimator, PrivateLinearModel):
             raise InputError(
                 "estimator must be one of tailguard's, such as tg.LinearRegression(); "
                 f"got {shown(self.estimator)}."
             )
-        own = [name for name in PRIVACY if getattr(self.estimator, name) is not None]
-        if own:
+        given = [name for name in PRIVACY if getattr(self.estimator, name) is not None]
+        if given:
             raise InputError(
-                f"estimator must state no {' or '.join(own)}; they belong to the search, for all "
+                f"estimator must state no {' or '.join(given)}; they belong to the search, for all "
                 "tries together."
             )
         return self.estimator
@@ -247,14 +248,14 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         if self.scoring is None:
             return model._loss()
         check_known(self.scoring)
-        own = model._loss().link
-        if getattr(self.scoring, "link", None) is not own:
+        link = model._loss().link
+        if getattr(self.scoring, "link", None) is not link:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
-                f"do (link {own.value!r}); got {shown(self.scoring)}."
+                f"do (link {link.value!r}); got {shown(self.scoring)}."
             )
         require(
-            own.residual or self.scoring.quasi_likelihood,
+            link.residual or self.scoring.quasi_likelihood,
             "scoring must be a quasi-likelihood, whose best constant is the mean target, for a "
             f"{type(model).__name__}; got {shown(self.scoring)}.",
         )
@@ -286,20 +287,20 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         return float(self.best_estimator_.score(X, y, **more))
 
     def explain(self) -> str:
-        """Describe what was planned, and which candidate was chosen."""
+        """Describe the plan and the chosen candidate."""
         check_is_fitted(self)
-        chosen = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
         lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
-        return "\n".join([*lines, f"  chosen: {chosen or 'the estimator as it is'}"])
+        return "\n".join([*lines, f"  chosen: {settings or 'the estimator as it is'}"])
 
     def _report(self, stated: Stated) -> Report:
-        """Return the report of the best estimator and of what all tries cost."""
+        """Return the report of the best estimator, with the cost of all tries."""
         check_is_fitted(self)
-        chosen = (
+        notes = (
             f"chosen among {len(self.candidates_)} settings: {self.best_params_}; intervals do not "
             "count that choice",
         )
-        return model_report(self.best_estimator_, stated, chosen)
+        return model_report(self.best_estimator_, stated, notes)
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags of the estimator."""
@@ -308,22 +309,22 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
 
 
 def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]]:
-    """Return the candidates one by one, refusing what no try may change."""
-    wanted = "candidates must be a list of dicts of parameters, or a dict of lists of values"
+    """Return the candidates as a list; refuse parameters that a try must not change."""
+    allowed_types = "candidates must be a list of dicts of parameters, or a dict of lists of values"
     try:
         if isinstance(given, Mapping):
-            found = list(ParameterGrid({name: list(values) for name, values in given.items()}))
+            candidates = list(ParameterGrid({name: list(values) for name, values in given.items()}))
         else:
-            found = [dict(each) for each in given]
+            candidates = [dict(each) for each in given]
     except (TypeError, ValueError):
-        raise InputError(f"{wanted}; got {shown(given)}.") from None
-    if not found:
-        raise InputError(f"{wanted}, and not empty; got {shown(given)}.")
+        raise InputError(f"{allowed_types}; got {shown(given)}.") from None
+    if not candidates:
+        raise InputError(f"{allowed_types}, and not empty; got {shown(given)}.")
     allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING})
-    for name in (name for each in found for name in each):
+    for name in (name for each in candidates for name in each):
         if name not in allowed:
             raise InputError(
                 f"candidates must name parameters among {', '.join(map(repr, allowed))}; "
                 f"got {shown(name)}."
             )
-    return found
+    return candidates
