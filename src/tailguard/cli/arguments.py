@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 def names_of(option: str, text: str) -> tuple[str, ...]:
-    """Read different names separated by commas; quotes protect a comma inside a name."""
+    """Read distinct names separated by commas; a name with a comma needs quotes."""
     names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
     if not names or "" in names or len(set(names)) < len(names):
         raise InputError(
@@ -30,16 +30,16 @@ def names_of(option: str, text: str) -> tuple[str, ...]:
     return names
 
 
-def numbers_of(option: str, text: str, wanted: str) -> list[float]:
-    """Read numbers that are separated by commas."""
+def numbers_of(option: str, text: str, allowed: str) -> list[float]:
+    """Read numbers separated by commas."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{option} must be {wanted}; got {text!r}.") from None
+        raise InputError(f"{option} must be {allowed}; got {text!r}.") from None
 
 
 def labels_of(text: str) -> tuple[float, ...] | tuple[str, ...]:
-    """Read labels, two at least: numbers if all are numbers, else text."""
+    """Read two or more labels, as numbers if all of them are numbers, else as text."""
     labels = names_of("--classes", text)
     if len(labels) < 2:
         raise InputError(
@@ -60,11 +60,11 @@ def levels_of(declarations: list[str]) -> dict[str, tuple[str, ...]]:
 def constants_of(declarations: list[str], columns_of_levels: Iterable[str]) -> dict[str, Any]:
     """Read declarations of the form ``column=number``, or ``column=level``."""
     refusal = "--missing must give each column one constant known without the file, such as age=40"
-    of_levels = {*columns_of_levels}
-    levels = [text for text in declarations if text.rpartition("=")[0] in of_levels]
+    categorical = {*columns_of_levels}
+    levels = [text for text in declarations if text.rpartition("=")[0] in categorical]
     numbers = [text for text in declarations if text not in levels]
-    found: dict[str, Any] = _pairs(numbers, refusal, _finite_number, split=str.rpartition)
-    return found | _pairs(levels, refusal, _plain_value, split=str.rpartition)
+    constants: dict[str, Any] = _pairs(numbers, refusal, _finite_number, split=str.rpartition)
+    return constants | _pairs(levels, refusal, _plain_value, split=str.rpartition)
 
 
 def dates_of(declarations: list[str]) -> dict[str, dict[str, str]]:
@@ -74,8 +74,8 @@ def dates_of(declarations: list[str]) -> dict[str, dict[str, str]]:
     def declared(text: str) -> dict[str, str] | None:
         origin, _, rest = text.partition(",")
         unit, _, pattern = rest.partition(",")
-        found = {"origin": origin.strip(), "unit": unit.strip(), "format": pattern.strip()}
-        return {key: value for key, value in found.items() if value} if unit else None
+        parts = {"origin": origin.strip(), "unit": unit.strip(), "format": pattern.strip()}
+        return {key: value for key, value in parts.items() if value} if unit else None
 
     return _pairs(declarations, refusal, declared)
 
@@ -99,9 +99,9 @@ def _parameter_value(text: str) -> int | float | str | bool:
 
 
 def _option(text: str, equals: str) -> tuple[str, str, str]:
-    """Split an option; its name may have hyphens, as command-line options have."""
-    name, sign, value = text.partition(equals)
-    return name.strip().replace("-", "_"), sign, value
+    """Split an option at the equals sign; hyphens in its name become underscores."""
+    name, equals_sign, value = text.partition(equals)
+    return name.strip().replace("-", "_"), equals_sign, value
 
 
 def _pairs(
@@ -111,7 +111,7 @@ def _pairs(
     *,
     split: Callable[[str, str], tuple[str, str, str]] = str.partition,
 ) -> dict[str, Value]:
-    """Read different names with a value each; refuse a value for which ``read`` returns None."""
+    """Read distinct names, each with a value; refuse a value for which ``read`` returns None."""
     declared: dict[str, Value] = {}
     for text in declarations:
         name, equals, value = split(text, "=")
@@ -131,7 +131,7 @@ def _finite_number(text: str) -> float | None:
 
 
 def _plain_value(text: str) -> int | float | str | None:
-    """Return a whole number, a number, or the text; None for blank text."""
+    """Return an int, a float or the text; None for blank text."""
     text = text.strip()
     for kind in (int, float):
         try:
@@ -142,7 +142,7 @@ def _plain_value(text: str) -> int | float | str | None:
 
 
 def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP | PureDP:
-    """Read a promise in epsilon, with a delta or without one."""
+    """Return the guarantee that the options of a budget state."""
     if pure:
         if delta is not None:
             raise InputError(f"--delta must not be given with --pure; got {delta:g}.")
@@ -153,7 +153,7 @@ def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP |
 
 
 def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
-    """Open the ledger that a run is charged to; None without a path."""
+    """Open the ledger of a run; return None without a path."""
     if path is None:
         if name is not None or key is not None:
             raise InputError(
@@ -165,7 +165,7 @@ def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | 
 
 
 def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
-    """Return the file of released answers: a new one, or with ``resume`` that of a stopped run."""
+    """Return the path of a new checkpoint or, with ``resume``, of a stopped run's checkpoint."""
     if path is None:
         if resume:
             raise InputError("--resume must be given with --checkpoint; it is not.")
@@ -185,19 +185,19 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
 
 
 def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a run that commands pass on: the ledger, the checkpoint and others."""
+    """Return the options that commands pass on to a run, such as its ledger and checkpoint."""
     names = ("check_records", "on_unusable", "random_state")
-    passed = {name: given[name] for name in names if name in given}
-    passed["ledger"] = ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"])
+    run = {name: given[name] for name in names if name in given}
+    run["ledger"] = ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"])
     if "checkpoint" in given:
-        passed["checkpoint"] = checkpoint_of(given["checkpoint"], resume=given["resume"])
-    return passed
+        run["checkpoint"] = checkpoint_of(given["checkpoint"], resume=given["resume"])
+    return run
 
 
 def destination(path: Path, *others: Path | None) -> Path:
-    """Return ``path`` if a file can be written there, and it is no other file of the command.
+    """Return ``path``; refuse it if it cannot be written or is another file of the command.
 
-    Commands call it before they spend any budget.
+    Commands call this before they spend any budget.
     """
     for other in others:
         if other is not None and any(_is_same_file(path, each) for each in _files_of(other)):
@@ -212,23 +212,23 @@ def destination(path: Path, *others: Path | None) -> Path:
 
 
 def _is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by links of either kind, or would if it existed."""
+    """Whether two paths lead to the same file, which need not exist; links are followed."""
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _files_of(path: Path) -> list[Path]:
-    """List the file and its side files of SQLite, or the files of a folder or a pattern."""
+    """List a file and its side files of SQLite, or the files of a folder or a pattern."""
     if os.path.isdir(path):
         return parquet_files_in(path)
-    beside = [Path(f"{os.path.realpath(path)}{ending}") for ending in SIDE_FILES]
-    return [path, *filter(os.path.exists, beside), *map(Path, glob(str(path), recursive=True))]
+    side_files = [Path(f"{os.path.realpath(path)}{ending}") for ending in SIDE_FILES]
+    return [path, *filter(os.path.exists, side_files), *map(Path, glob(str(path), recursive=True))]
 
 
 def _writable(path: Path) -> bool:
     try:
-        path.stat()  # exists() hides names too long for a file from Python 3.14 on
+        path.stat()  # from Python 3.14 on, exists() is False for a name that is too long
     except FileNotFoundError:
         return os.access(path.parent, os.W_OK)
     except OSError:
@@ -237,7 +237,7 @@ def _writable(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file; a failure is an error of one sentence."""
+    """Write a file; if that fails, raise an ``InputError``."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -245,10 +245,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
-    """Write a file part by part, and return the sum of the numbers; failures as in write_text."""
+    """Write the texts of ``parts`` to a file, and return the sum of their numbers."""
     total = 0
     parts = iter(parts)
-    first = next(parts, ("", 0))  # errors of the source are raised before the file is created
+    first = next(parts, ("", 0))  # the source may raise: create the file afterwards
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             for text, number in chain([first], parts):
@@ -260,7 +260,7 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
 
 
 def tables_as_json(result: SummaryResult) -> dict[str, Any]:
-    """Return the tables of a summary as plain data; JSON has no NaN."""
+    """Return the tables of a summary as plain data; NaN and infinity become None."""
     return {
         "title": result.title,
         "tables": [
@@ -268,7 +268,10 @@ def tables_as_json(result: SummaryResult) -> dict[str, Any]:
                 "title": table.title or COLUMNS,
                 "header": list(table.header),
                 "rows": [
-                    [None if isinstance(x, float) and not math.isfinite(x) else x for x in row]
+                    [
+                        None if isinstance(cell, float) and not math.isfinite(cell) else cell
+                        for cell in row
+                    ]
                     for row in table.rows
                 ],
             }

@@ -1,7 +1,7 @@
-"""Options and arguments of the commands: type, metavar and help.
+"""Options and arguments of the commands: their types, metavars and help texts.
 
-An option of several commands belongs to a class here. ``@takes(PersonOptions)`` adds its options
-to a command, which receives them in ``**given``.
+Options that several commands share are attributes of a class here. ``@takes(PersonOptions)`` adds
+the options of that class to a command, which receives them in ``**given``.
 """
 
 import re
@@ -15,13 +15,13 @@ from typing import Annotated, Any
 
 import typer
 
-WIDEST = 75  # characters of the longest command line in a help page
+WIDEST = 75  # the most characters in an example command of a help page
 
 
 def page(doc: str | None) -> str:
-    r"""Return the help page of a docstring: paragraphs are wrapped, lines after \b are not.
+    r"""Return the help page of a docstring; it joins the lines of a paragraph, except after \b.
 
-    The section ``Examples`` of a function's docstring is left out: it is for Python.
+    It omits the section ``Examples`` of a function's docstring, which is for Python.
     """
     text = cleandoc(doc or "").partition("\n\nExamples\n---")[0]
     paragraphs = text.replace("\\b\n", "\0").split("\n\n")
@@ -35,22 +35,23 @@ def _commands(lines: str) -> str:
     """Fold shell commands to a screen narrower than ``WIDEST``."""
     width = get_terminal_size().columns - 4  # a margin and the backslash
     commands = re.sub(r" \\\n +", " ", lines).split("\n") if width < WIDEST else [lines]
-    how: dict[str, Any] = {
+    wrap_options: dict[str, Any] = {
         "break_long_words": False,
         "break_on_hyphens": False,
         "subsequent_indent": "      ",
     }
     return "\n".join(
-        " \\\n".join(wrap(each, width, **how)) if width < WIDEST else each for each in commands
+        " \\\n".join(wrap(each, width, **wrap_options)) if width < WIDEST else each
+        for each in commands
     )
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of ``groups`` to the signature of a command, which typer reads."""
+    """Add the options of ``groups`` to the signature of a command; typer reads the signature."""
     shared = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(group, name), annotation=kind)
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(group, name), annotation=annotation)
         for group in groups
-        for name, kind in get_annotations(group).items()
+        for name, annotation in get_annotations(group).items()
     ]
 
     def extend(command: Any) -> Callable[..., None]:
@@ -66,7 +67,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
 def typed(
     metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any
 ) -> Any:
-    """Describe an option; ``names`` replace the parameter's name, and flags have no metavar."""
+    """Describe an option; ``names`` replace the parameter's name. Flags have no metavar."""
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
 
 

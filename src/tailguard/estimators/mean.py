@@ -1,4 +1,4 @@
-"""Private means: one call for all methods, described in its help."""
+"""Private means: one function for all methods, which its docstring lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,14 +41,14 @@ class MeanResult(Reported):
     value
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
-        Predicted standard deviation of the privacy noise in each, NaN if ``centre`` is a function;
-        it does not include sampling error and the bias of clipping.
+        Predicted standard deviation of the privacy noise of each mean; NaN if ``centre`` is a
+        function. It includes neither sampling error nor the bias of clipping.
     method
         The name of the method that was used.
     certificate
         What was promised, released and assumed.
     names
-        The columns' names, if the data had any.
+        The names of the columns, if the data had any.
     found
         Released numbers that the method used, such as a clip level.
     notes
@@ -73,7 +73,7 @@ class MeanResult(Reported):
     notes: tuple[str, ...] = ()
 
     def explain(self) -> str:
-        """Describe what the budget was spent on, and why this method."""
+        """Describe how the budget was spent, and why the method was chosen."""
         lines = [self.choice.explain()]
         lines += [
             f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
@@ -144,23 +144,23 @@ def mean(
     order
         ``"any"`` if rows have neither an order nor a ``row_id``, for methods that need no places.
     sample_weight, weight_bound
-        How much each row counts, one number per row or the name of a column, and the largest weight
-        that counts in full, chosen without looking at the rows; larger ones are cut. The result is
-        the weighted mean. Method ``"clipped"`` takes them, with a clip norm that it finds.
+        The weight of each row, a number per row or the name of a column; and the largest weight
+        that counts in full, chosen without looking at the rows. Larger weights are cut to it. The
+        result is the weighted mean. Only ``"clipped"`` takes weights, without a ``clip_norm``.
     person, max_rows
-        A key per row that identifies its person, or the name of a column of keys, and the most rows
-        of one person that are used: then all rows of a person are protected together, and the
-        result is the mean over persons of the means of their rows.
+        A key per row that identifies its person, or the name of a column of keys; and the largest
+        number of rows of a person that are used. All rows of a person are then protected together,
+        and the result is the mean over persons of the means of their rows.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     method
-        ``"auto"``: the method of least predicted error, from public facts only (see ``explain()``);
-        or an object that plans and runs; or one of these.
+        ``"auto"`` takes the method with the smallest predicted error, by public facts only (see
+        ``explain()``). Or an object that plans and runs, or one of these names.
         {methods}
     moment
-        An assumption about the tails, a ``tg.Moment``. Without one, a scale and a centre of every
-        column are released first, and nothing need be known about the data. With a moment
-        ``"auto"`` may do so as well, or buy a histogram in its unit, if it predicts less error.
+        An assumption about the tails, a ``tg.Moment``. Without it, a scale and a centre of every
+        column are released first, and you need to know nothing about the data. With it, ``"auto"``
+        may still do so, or pay for a histogram in its unit, if that predicts less error.
     schema
         Declarations of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file. Means
         are those of the features; the mean of a level is the share of records that have it.
@@ -181,14 +181,14 @@ def mean(
     ---------
     The result is private at the certificate's guarantee for replace-one neighbours with public
     ``n``, for every input. Moments are assumed for accuracy alone. A weight is part of its record,
-    and what all records weigh together is released.
+    and the total weight of all records is released.
 
     Edge cases
     ----------
     A record with a missing or infinite value is void: it stays counted and contributes nothing.
-    With an assumed moment it counts as zero. So is one with a missing, infinite or negative weight.
-    Pairs and groups of records are drawn at random, so
-    that a sorted file is as good as any.
+    With an assumed moment it counts as zero. A record with a missing, infinite or negative weight
+    is void, too. Pairs and groups of records are drawn at random, so a sorted file is as good as
+    any other.
 
     Reference
     ---------
@@ -205,8 +205,8 @@ def mean(
     """
     if isinstance(method, str):
         check_arguments("mean", {*options} - {*EVERY_OPTION}, KNOWN)
-    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    promise = within_filter(asked, ledger)
+    requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    promise = within_filter(requested, ledger)
     if moment is not None and not isinstance(moment, Moment):
         raise InputError(f"moment must be a tg.Moment or None; got {shown(moment)}.")
     table = read_features(
@@ -221,9 +221,9 @@ def mean(
     )
     problem = _problem_of(table, moment)
 
-    def make(rest: Guarantee) -> tuple[Choice, MeanPlan]:
-        made = choose(method, problem, rest, **options)
-        return made, replace(made.plan, warnings=mean_scale_warnings(made.plan))
+    def make(remaining: Guarantee) -> tuple[Choice, MeanPlan]:
+        chosen = choose(method, problem, remaining, **options)
+        return chosen, replace(chosen.plan, warnings=mean_scale_warnings(chosen.plan))
 
     with np.errstate(all="ignore"):
         rule = RecordRule(check_records, on_unusable)
@@ -241,13 +241,13 @@ def mean(
 
 
 def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
-    """Return the public facts of a table, and what is assumed of it."""
+    """Return the public facts of a table, and the assumed moment."""
     sizes, weighted = (table.n_records, table.n_features), table.weight is not None
     return Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
 
 
 def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
-    """Return the result of a run; of a single vector, numbers."""
+    """Return the result of a run; for a single vector, its numbers are floats."""
     noise_std = solved.solution.coef_noise_std
     return MeanResult(
         value=float(solved.coef[0]) if table.is_vector else solved.coef,

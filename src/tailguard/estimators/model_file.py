@@ -1,6 +1,6 @@
 """The model file: a fitted estimator as JSON, written by Python and by the command line.
 
-It holds released numbers and declarations, so whoever may see the model may see the file.
+It contains only released numbers and declarations, so anybody who may see the model may see it.
 """
 
 import json
@@ -24,52 +24,61 @@ from tailguard.version import __version__
 KEY = "tailguard_model"
 """The key that identifies a model file; its value is the version of the format."""
 VERSION = 4
-"""The version of the format. No earlier one was ever released."""
+"""The version of the format; no earlier version was released."""
 VECTORS = ("coef", "coef_noise_std", "coef_std", "interval_center")
 NUMBERS = ("intercept", "intercept_noise_std", "intercept_std", "total_error")
 """The results of a fit, by the names of its attributes without the last underscore."""
-# Parameters with a key of their own in the file, or without any.
+# Parameters that have their own key in the file, or are not stored.
 NOT_WRITTEN = ("checkpoint", "classes", "guarantee", "ledger", "missing", "schema", "solver")
 
 
 def model_name(model: Any) -> str:
-    """Return the name of an estimator's class in the registry, as ``tailguard fit`` takes it."""
-    kind = type(model)
-    place = f"{kind.__module__}:{kind.__qualname__}"
+    """Return the registry's name of an estimator, which ``tailguard fit --model`` accepts."""
+    estimator_class = type(model)
+    path = f"{estimator_class.__module__}:{estimator_class.__qualname__}"
     for name, known in ESTIMATORS.items():
-        if known == place:
+        if known == path:
             return name
-    raise InputError(f"a model file must hold an estimator of tailguard; got {kind.__name__}.")
+    raise InputError(
+        f"a model file must hold an estimator of tailguard; got {estimator_class.__name__}."
+    )
 
 
 def model_content(model: Any) -> dict[str, Any]:
     """Return a fitted estimator as plain data."""
     name, schema = model_name(model), model.schema_
     parameters = model.get_params(deep=False)
-    kept = {key: _plain(value) for key, value in parameters.items() if key not in NOT_WRITTEN}
-    alone = schema is None  # with a schema these are declared there
+    written_parameters = {
+        key: _plain(value) for key, value in parameters.items() if key not in NOT_WRITTEN
+    }
+    has_no_schema = schema is None  # a schema declares missing and classes itself
     missing = [[_plain(key), value] for key, value in (model.missing or {}).items()]
-    classes = parameters.get("classes") if alone or schema.classes is None else None
+    classes = parameters.get("classes") if has_no_schema or schema.classes is None else None
     names = getattr(model, "feature_names_in_", None)
-    root = model._covariance_root
+    covariance_root = model._covariance_root
     return {
         KEY: VERSION,
         "tailguard_version": __version__,
         "model": name,
-        "parameters": kept,
-        "schema": None if alone else schema.to_dict(),
-        "missing": missing if alone else [],
+        "parameters": written_parameters,
+        "schema": None if has_no_schema else schema.to_dict(),
+        "missing": missing if has_no_schema else [],
         "declared_classes": None if classes is None else [_plain(label) for label in classes],
         "classes": model.classes_.tolist() if "classes" in parameters else None,
         "columns": None if names is None else list(names),
         "n_columns": int(model.n_features_in_),
         "feature_names": list(model._names() or ()),
-        # With several classes a vector holds the numbers of one class after the other.
-        **{key: _written(_flat(getattr(model, f"{key}_", None))) for key in (*VECTORS, *NUMBERS)},
-        "feature_bounds": _written(model.feature_bounds_),
-        "score_bounds": _written(model.score_bounds_),
-        "covariance_root": None if root is None else _rows_below_diagonal(root),
-        "residual_shares": _written(model._residual_shares),
+        # For more than two classes, a vector has the numbers of all classes, class by class.
+        **{
+            key: _plain_numbers(_flattened(getattr(model, f"{key}_", None)))
+            for key in (*VECTORS, *NUMBERS)
+        },
+        "feature_bounds": _plain_numbers(model.feature_bounds_),
+        "score_bounds": _plain_numbers(model.score_bounds_),
+        "covariance_root": None
+        if covariance_root is None
+        else _rows_below_diagonal(covariance_root),
+        "residual_shares": _plain_numbers(model._residual_shares),
         "reasons": list(model.reasons_),
         "notes": list(model.notes_),
         "plan": model._plan_text(),
@@ -78,7 +87,7 @@ def model_content(model: Any) -> dict[str, Any]:
 
 
 def model_text(model: Any) -> str:
-    """Return the text of a fitted estimator's file, one entry a line."""
+    """Return the JSON text of a fitted estimator, with one entry per line."""
     lines = (
         f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
         for key, value in model_content(model).items()
@@ -88,10 +97,10 @@ def model_text(model: Any) -> str:
 
 @named_arguments
 def load(path: str | PathLike[str]) -> Any:
-    """Read a model file, as ``model.save`` and ``tailguard fit`` write it.
+    """Read a model file that ``model.save`` or ``tailguard fit`` wrote.
 
     The loaded estimator predicts like the fitted one, and shows the same coefficients, certificate
-    and notes. Its solver is ``"auto"``; of ``plan_`` the file keeps only the text of ``explain()``.
+    and notes. Its solver is ``"auto"``. Of ``plan_`` it has only the text of ``explain()``.
 
     Parameters
     ----------
@@ -109,17 +118,17 @@ def load(path: str | PathLike[str]) -> Any:
     return read_model(path, "path must be a model file, as model.save or 'tailguard fit' wrote it")
 
 
-def read_model(path: Any, wanted: str) -> Any:
-    """Read a model file; ``wanted`` is the error message if it is not one."""
-    wanted = f"{wanted}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
+def read_model(path: Any, requirement: str) -> Any:
+    """Read a model file; errors begin with ``requirement``."""
+    requirement = f"{requirement}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
     try:
         if not Path(path).is_file():  # reading some devices never ends
             raise ValueError
         return model_from(read_json(Path(path).read_text(encoding="utf-8")))
     except InputError as error:
-        raise InputError(f"{wanted}: {error}") from None
+        raise InputError(f"{requirement}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"{wanted}.") from None
+        raise InputError(f"{requirement}.") from None
 
 
 def model_from(content: dict[str, Any]) -> Any:
@@ -133,8 +142,8 @@ def model_from(content: dict[str, Any]) -> Any:
         setattr(model, f"{name}_", _vector(content[name]))
     for name in NUMBERS:
         value = content[name]
-        read = _vector if isinstance(value, list) else _number
-        setattr(model, f"{name}_", math.nan if value is None else read(value))
+        parse = _vector if isinstance(value, list) else _number
+        setattr(model, f"{name}_", math.nan if value is None else parse(value))
     if not model.takes_exposure:
         del model.total_error_
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
@@ -143,18 +152,26 @@ def model_from(content: dict[str, Any]) -> Any:
     sizes["coef"] = n_lines * n_columns
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
-    model.feature_bounds_ = _bounds_read(content["feature_bounds"], n_columns)
-    model.score_bounds_ = _score_bounds_read(content["score_bounds"], n_lines)
-    model._covariance_root = _root_read(content["covariance_root"])
-    model._residual_shares = _shares_read(content["residual_shares"])
-    root, n_rows = model._covariance_root, n_contrasts * (n_columns + bool(model.fit_intercept))
-    _require((root is None) == (model.coef_std_ is None) and (root is None or len(root) == n_rows))
+    model.feature_bounds_ = _read_bounds(content["feature_bounds"], n_columns)
+    model.score_bounds_ = _read_score_bounds(content["score_bounds"], n_lines)
+    model._covariance_root = _read_root(content["covariance_root"])
+    model._residual_shares = _read_shares(content["residual_shares"])
+    covariance_root, n_rows = (
+        model._covariance_root,
+        n_contrasts * (n_columns + bool(model.fit_intercept)),
+    )
+    _require(
+        (covariance_root is None) == (model.coef_std_ is None)
+        and (covariance_root is None or len(covariance_root) == n_rows)
+    )
     for name in ("reasons", "notes"):
         sentences = content[name]
-        _require(isinstance(sentences, list) and all(isinstance(s, str) for s in sentences))
+        _require(
+            isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences)
+        )
         setattr(model, f"{name}_", tuple(sentences))
     _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
-    _by_class(model, n_lines, n_contrasts)
+    _split_by_class(model, n_lines, n_contrasts)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)
     if model.epsilon is None:
@@ -164,16 +181,16 @@ def model_from(content: dict[str, Any]) -> Any:
 
 def _with_columns(content: dict[str, Any]) -> Any:
     """Return an estimator with its parameters and the columns of its fit."""
-    kind, parameters = estimator_called(content["model"]), dict(content["parameters"])
+    estimator_class, parameters = estimator_called(content["model"]), dict(content["parameters"])
     _require(not {*parameters} & {*NOT_WRITTEN})
     schema = None if content["schema"] is None else Schema.of(content["schema"])
     missing = dict(content["missing"]) or None
     declared = content["declared_classes"]
-    twice = schema is not None and schema.classes is not None and declared is not None
-    _require(schema is None or not (missing or twice or not schema.features))
+    declared_twice = schema is not None and schema.classes is not None and declared is not None
+    _require(schema is None or not (missing or declared_twice or not schema.features))
     if declared is not None:
         parameters["classes"] = labels(declared)
-    model = kind(**parameters, schema=schema, missing=missing)
+    model = estimator_class(**parameters, schema=schema, missing=missing)
     names, columns = content["feature_names"], content["columns"]
     if schema is not None:
         _require([*schema.coefficient_names] == names and [*(schema.features or ())] == columns)
@@ -192,27 +209,27 @@ def _with_columns(content: dict[str, Any]) -> Any:
 
 
 def _lines(model: Any) -> tuple[int, int]:
-    """Return the number of classes with coefficients, and that of contrasts with the first class.
+    """Return the number of classes with coefficients, and of contrasts with the first class.
 
-    Both are one unless there are more than two classes.
+    Up to two classes, both numbers are one.
     """
     classes = len(getattr(model, "classes_", ()))
     return (classes, classes - 1) if classes > 2 else (1, 1)
 
 
-def _by_class(model: Any, n_lines: int, n_contrasts: int) -> None:
-    """Split the coefficients in the file, which come class after class, by classes."""
+def _split_by_class(model: Any, n_lines: int, n_contrasts: int) -> None:
+    """Split vectors of coefficients that list class after class into one row per class."""
     sizes = {"coef_": n_lines, "coef_noise_std_": n_contrasts, "coef_std_": n_contrasts}
     for name, lines in sizes.items():
-        beside = getattr(model, name.replace("coef", "intercept"))
+        intercepts = getattr(model, name.replace("coef", "intercept"))
         value = getattr(model, name)
-        _require(np.size(beside) == lines)
+        _require(np.size(intercepts) == lines)
         if n_lines > 1 and value is not None:
             setattr(model, name, value.reshape(lines, -1))
 
 
 def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
-    """Refuse parameters of another promise, and a simulation that claims to be a private fit."""
+    """Refuse parameters that contradict the guarantee or the mode of the certificate."""
     epsilon, delta = parameters.get("epsilon"), parameters.get("delta")
     if epsilon is not None and ApproxDP(epsilon, delta) != certificate.guarantee:  # type: ignore[arg-type]
         raise InputError("its parameters must have the epsilon and delta of its certificate.")
@@ -221,23 +238,23 @@ def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy as one of Python."""
+    """Return a number of NumPy as a number of Python, and other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _written(value: Any) -> Any:
-    """Return a number, a vector, or both columns of bounds; null for what is not finite."""
+def _plain_numbers(value: Any) -> Any:
+    """Return a number, a vector or the columns of bounds as lists; None for non-finite numbers."""
     if np.ndim(value) > 0:
-        return [_written(each) for each in np.transpose(value)]
+        return [_plain_numbers(each) for each in np.transpose(value)]
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _flat(value: Any) -> Any:
+def _flattened(value: Any) -> Any:
     return np.ravel(value) if np.ndim(value) > 1 else value
 
 
 def _rows_below_diagonal(root: FloatArray) -> list[list[float] | None]:
-    """Return the rows of a triangular matrix; null for unknown rows."""
+    """Return the rows of a triangular matrix up to the diagonal; None for unknown rows."""
     return [
         None if np.isnan(row).any() else row[: place + 1].tolist() for place, row in enumerate(root)
     ]
@@ -253,7 +270,7 @@ def _vector(values: Any) -> FloatArray | None:
     return np.array([math.nan if each is None else _number(each) for each in values])
 
 
-def _bounds_read(written: Any, n_features: int) -> FloatArray | None:
+def _read_bounds(written: Any, n_features: int) -> FloatArray | None:
     if written is None:
         return None
     low, high = (np.array(_vector(each)) for each in written)
@@ -261,16 +278,16 @@ def _bounds_read(written: Any, n_features: int) -> FloatArray | None:
     return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
 
 
-def _score_bounds_read(written: Any, n_classes: int) -> FloatArray:
-    """Return bounds of the one score, or of each class."""
+def _read_score_bounds(written: Any, n_classes: int) -> FloatArray:
+    """Return the bounds of a single score, or of the score of each class."""
     _require(bool(written))
     pairs = written if isinstance(written[0], list) else [written]
-    bounds = np.array(_bounds_read([*zip(*pairs, strict=True)], len(pairs)))
+    bounds = np.array(_read_bounds([*zip(*pairs, strict=True)], len(pairs)))
     _require(len(pairs) in (1, n_classes))
     return bounds.T if len(pairs) > 1 else bounds[0]
 
 
-def _shares_read(written: Any) -> FloatArray | None:
+def _read_shares(written: Any) -> FloatArray | None:
     if written is None:
         return None
     shares = np.array([[*map(_number, each)] for each in written]).T
@@ -278,7 +295,7 @@ def _shares_read(written: Any) -> FloatArray | None:
     return shares
 
 
-def _root_read(written: Any) -> FloatArray | None:
+def _read_root(written: Any) -> FloatArray | None:
     """Return a triangular matrix from its rows; NaN in unknown rows."""
     if written is None:
         return None

@@ -1,4 +1,4 @@
-"""The printed form of a fitted model: coefficients, standard errors, intervals and tests."""
+"""The summary of a fitted model: coefficients, standard errors, intervals and tests."""
 
 import math
 from collections.abc import Sequence
@@ -24,46 +24,46 @@ from tailguard.printable import html_list, html_table, html_words, printable
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
-"""Of the level of all that was not declared, where none of it was counted."""
+"""The reason of a column of undeclared levels, if no record with such a level was counted."""
 UNSEEN = "beyond noise no records were counted with levels of "
-"""How the note on it begins."""
+"""The beginning of the note on undeclared levels without records."""
 WEIGHTED = "rows count by their weights"
-"""How the note on them begins."""
+"""The beginning of the note on weights."""
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_LITTLE)
-"""How notes begin that a summary shows, and that say themselves where they come from."""
-WIDTH = 88  # of a summary; a wider table is stacked, so that nothing is cut
+"""Beginnings of notes that a summary shows, and that need no remark on their origin."""
+WIDTH = 88  # characters of a summary; a wider table is stacked
 
 ENDS = ("[0.025", "0.975]")
-"""Between these shares of its distribution lies the interval of a coefficient."""
+"""Headers of the interval of a coefficient: the quantile levels of its two ends."""
 HEADERS = ("truth", "coef", "std err", "z", "P>|z|", *ENDS, "noise")
-"""The columns of a table, as other packages call them, and privacy noise; truth if simulated."""
-LEVEL = 0.95  # of the intervals of a summary
+"""The headers of a table: names that other packages use, privacy noise, and a simulated truth."""
+LEVEL = 0.95  # confidence level of the intervals in a summary
 STD_NOTE = "std err, z, P>|z| and the 95 % interval count sampling and privacy noise together"
 NOISE_NOTE = "noise: standard deviation of the privacy noise alone"
 NOISE_ALONE = (
     f"{NOISE_NOTE}, as predicted; sampling error and what clipping and shrinking leave come on top"
 )
-"""What the noise column leaves out where there is no standard error beside it."""
+"""The note on the noise column if the table has no standard errors."""
 CORRECTED = "aims at: the fit without privacy on these records, features held in feature_bounds_"
-"""What corrected fits estimate, in one line."""
+"""The note on the estimand of corrected fits."""
 BULK = "aims at: the fit without privacy, but with records that reach far counted less"
-"""What all other fits estimate, in one line."""
-SMALLEST_P = 0.001  # a smaller one rests on how far normal tails hold, which nobody measured
+"""The note on the estimand of all other fits."""
+SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
 
 
 class SummaryText(str):
-    """A summary as text, which a notebook shows as it prints."""
+    """A summary as text; a notebook shows the text without quotation marks."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Return the text itself, so that a summary need not be printed."""
+        """Return the text itself, so that a prompt shows it without ``print``."""
         return str(self)
 
 
 @dataclass(frozen=True)
 class CoefficientRow:
-    """One line of a table: a name, cells by header, and what stands where cells are missing."""
+    """One row of a table: a name, cells by header, and a text in place of missing cells."""
 
     name: str
     cells: dict[str, str]
@@ -73,7 +73,7 @@ class CoefficientRow:
 def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     """Return name, value and predicted noise of each coefficient, the intercept last.
 
-    The value is what intervals lie about, and NaN where a coefficient was not estimated.
+    The value is the centre of the interval; it is NaN if a coefficient was not estimated.
     """
     values, noise = list(centers(model)), list(np.ravel(model.coef_noise_std_))
     if model.fit_intercept:
@@ -90,21 +90,21 @@ def coefficient_cells(
 ) -> list[CoefficientRow]:
     """Return a row of cells for each coefficient, the intercept last.
 
-    A coefficient without an interval shows neither errors nor noise, and marks the reason.
+    A coefficient without an interval has a letter for the reason, instead of errors and noise.
     """
-    marked, numbers = marked_reasons(model), coefficient_rows(model)
-    tests = _test_cells(model) if has_intervals(model) else [{}] * len(numbers)
+    letters, numbers = marked_reasons(model), coefficient_rows(model)
+    test_cells = _test_cells(model) if has_intervals(model) else [{}] * len(numbers)
     rows = []
     for row, (name, value, noise) in enumerate(numbers):
-        called = name if names is None or row >= len(names) else printable(names[row])
+        row_name = name if names is None or row >= len(names) else printable(names[row])
         coef = {} if math.isnan(value) else {"coef": f"{value:.{digits}g}"}
         if row < len(model.reasons_) and (reason := model.reasons_[row]):
-            kind = reason.partition(":")[0]
-            missing = f"{kind} ({marked[reason][0]})" if reason in marked else ""
-            rows.append(CoefficientRow(called, coef, missing))
+            status = reason.partition(":")[0]
+            missing = f"{status} ({letters[reason][0]})" if reason in letters else ""
+            rows.append(CoefficientRow(row_name, coef, missing))
         else:
             noise_cell = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
-            rows.append(CoefficientRow(called, coef | tests[row] | noise_cell))
+            rows.append(CoefficientRow(row_name, coef | test_cells[row] | noise_cell))
     return rows
 
 
@@ -130,17 +130,17 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
 
 
 def marked_reasons(model: Any) -> dict[str, tuple[str, list[str]]]:
-    """Return a letter for each reason that a table shows, and the coefficients that it is of."""
+    """Return, for each reason that a table shows, a letter and the names of its coefficients."""
     names: dict[str, list[str]] = {}
-    numbers = coefficient_rows(model)
+    coefficients = coefficient_rows(model)
     for row in shown_rows(model):
         if model.reasons_ and (reason := model.reasons_[row]):
-            names.setdefault(reason, []).append(numbers[row][0])
+            names.setdefault(reason, []).append(coefficients[row][0])
     return {reason: (chr(ord("a") + place), names[reason]) for place, reason in enumerate(names)}
 
 
 def summary_notes(model: Any) -> list[str]:
-    """Return what columns of a table mean, what the fit aims at, and why intervals are missing."""
+    """Return notes on the estimand, on the columns of the table, and on missing intervals."""
     notes, alpha = baseline_notes(model), getattr(model, "alpha", 0.0)
     aim = CORRECTED if model.interval_center_ is not None else BULK
     notes.append(aim + (f", and the ridge of alpha={alpha:g}" if alpha > 0.0 else ""))
@@ -154,18 +154,18 @@ def summary_notes(model: Any) -> list[str]:
 
 
 def note_line(note: str) -> str:
-    """Add to one of a model's notes where it comes from."""
+    """Return a note of a model, with a remark if released numbers decided it."""
     return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
 
 
 def in_table(model: Any, note: str) -> bool:
-    """Whether a note says again why coefficients have no number or no interval, as tables do."""
+    """Whether a note repeats a reason that the table of coefficients shows."""
     repeated = note.startswith((NOT_ESTIMATED, NO_INTERVAL))
     return repeated and any(model.reasons_[row] for row in shown_rows(model) if model.reasons_)
 
 
 def missing_cells(model: Any) -> str:
-    """Describe in one line what replaces missing cells, by column; empty if nothing does."""
+    """Return the constants that replace missing cells, by column; empty if there are none."""
     if model.schema_ is not None:
         constants: dict[str, Any] = dict(model.schema_.missing)
     else:
@@ -178,36 +178,39 @@ def missing_cells(model: Any) -> str:
 
 
 def shown_rows(model: Any) -> list[int]:
-    """Return which rows a table shows: all, or of a sparse model those that it kept."""
+    """Return the rows that a table shows: all rows or, for a sparse model, the selected columns."""
     n_columns, n_constants = np.size(model.coef_noise_std_), np.size(model.intercept_noise_std_)
-    kept = list(getattr(model, "support_", range(n_columns)))
+    selected = list(getattr(model, "support_", range(n_columns)))
     constants = range(n_columns, n_columns + n_constants) if model.fit_intercept else ()
-    return [*map(int, kept), *constants]
+    return [*map(int, selected), *constants]
 
 
 def table_lines(rows: Sequence[CoefficientRow], headers: Sequence[str], width: int) -> list[str]:
-    """Return a table as lines of text; stacked where it would be wider, so that nothing is cut."""
+    """Return a table as lines of text; stack its cells if it is wider than ``width``."""
     headers = [header for header in headers if any(header in row.cells for row in rows)]
-    names = max(len(row.name) for row in rows)
-    sizes = {h: max(len(h), *(len(row.cells.get(h, "")) for row in rows)) for h in headers}
-    lines = ["  ".join([" " * names, *(header.rjust(sizes[header]) for header in headers)])]
-    whole = len(lines[0])
+    name_width = max(len(row.name) for row in rows)
+    widths = {
+        header: max(len(header), *(len(row.cells.get(header, "")) for row in rows))
+        for header in headers
+    }
+    lines = ["  ".join([" " * name_width, *(header.rjust(widths[header]) for header in headers)])]
+    rule_length = len(lines[0])
     for row in rows:
-        shown = [header for header in headers if header in row.cells or not row.missing]
-        cells = [row.cells.get(header, "").rjust(sizes[header]) for header in shown]
-        lines.append("  ".join([row.name.ljust(names), *cells, row.missing]).rstrip())
+        row_headers = [header for header in headers if header in row.cells or not row.missing]
+        cells = [row.cells.get(header, "").rjust(widths[header]) for header in row_headers]
+        lines.append("  ".join([row.name.ljust(name_width), *cells, row.missing]).rstrip())
     if max(map(len, lines)) > width:
-        return [part for row in rows for part in _stacked(headers, row, width)]
-    return [lines[0], "-" * whole, *lines[1:]] if headers else lines[1:]
+        return [line for row in rows for line in _stacked(headers, row, width)]
+    return [lines[0], "-" * rule_length, *lines[1:]] if headers else lines[1:]
 
 
 def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[str]:
     """Return a row as a name and, below it, its cells beside their headers."""
     pairs = [f"{header} {row.cells[header]}" for header in headers if header in row.cells]
     pairs += [row.missing] * bool(row.missing)
-    # Spaces within a pair are not for wrapping.
+    # Lines must not break within a pair.
     text = "   ".join(pair.replace(" ", "\0") for pair in pairs)
-    # The ends of an interval are one pair, which takes at most 40 characters.
+    # Both ends of an interval form one pair of at most 40 characters.
     (low, high), between = ENDS, "\0to\0" if width > 42 else " to\0"
     text = text.replace(f"{low}\0", f"{low},\0{high}\0").replace(f"   {high}\0", between)
     wrapped = wrap(
@@ -227,9 +230,9 @@ def summary_table(model: Any) -> SummaryText:
 
 
 def summary_html(model: Any) -> str:
-    """Return a fitted model as a part of a page, which says what ``summary`` says."""
-    every = coefficient_cells(model, digits=6)
-    rows = [every[row] for row in shown_rows(model)]
+    """Return the summary of a fitted model as HTML."""
+    all_rows = coefficient_cells(model, digits=6)
+    rows = [all_rows[row] for row in shown_rows(model)]
     headers = [header for header in HEADERS if any(header in row.cells for row in rows)]
     table = [
         [row.name, *(row.cells.get(header, "") for header in headers), row.missing] for row in rows
@@ -245,7 +248,7 @@ def summary_html(model: Any) -> str:
 
 
 def _head(model: Any) -> list[str]:
-    """Return what stands above the table."""
+    """Return the lines above the table."""
     certificate = model.certificate_
     target = None if model.schema_ is None else model.schema_.target
     return [
@@ -257,7 +260,7 @@ def _head(model: Any) -> list[str]:
 
 
 def declared_lines(model: Any) -> list[str]:
-    """Describe what replaces missing cells, what was assumed, and how many records can be used."""
+    """Describe constants for missing cells, assumptions, and the number of usable records."""
     declared = missing_cells(model)
     lines = [f"missing cells are taken as: {declared}"] if declared else []
     return lines + [note for note in model.notes_ if note.startswith(PLAIN_NOTES)]

@@ -20,18 +20,18 @@ from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.printable import printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
-"""Names of coefficients or categorical columns, weights by name, or a matrix of weights."""
-# Directions of contrasts with less than this share of the largest variance count as repeated.
+"""Coefficients or categorical columns by name, weights by name, or a matrix of weights."""
+# Directions of contrasts with less than this share of the largest variance count as redundant.
 REPEATED = 1e-10
 AGAINST = "each class has its log-odds against the first one: "
-"""The note on coefficients of several classes; the label of the first class follows it."""
+"""The note on coefficients of more than two classes; the label of the first class follows."""
 KINDS = ("mean", "new")
-"""What an interval of a prediction covers: the mean, or the target of a new record."""
+"""What the interval of a prediction covers: the mean, or the target of a new record."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointTest:
-    """The test that contrasts of coefficients are all zero.
+    """The test of whether all contrasts of coefficients are zero.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class JointTest:
     statistic, df, p
         Wald's statistic, its degrees of freedom, and its p-value in the chi-squared distribution.
     reason
-        Why there is no test, in which case the numbers are NaN; else empty.
+        Why there is no test, and its numbers are NaN; empty if there is a test.
 
     Examples
     --------
@@ -60,51 +60,58 @@ class JointTest:
 
 
 def intervals(model: Any, level: float) -> FloatArray:
-    """Return both ends of each interval, the intercept last; NaN if the error is unknown."""
+    """Return both ends of each coefficient's interval, the intercept last; NaN if unknown."""
     centre, std = centers(model), standard_errors(model)
-    reach = normal_quantile(level) * std
-    return np.column_stack([centre - reach, centre + reach])
+    half_width = normal_quantile(level) * std
+    return np.column_stack([centre - half_width, centre + half_width])
 
 
 def wald_test(model: Any) -> FloatArray:
-    """Return z and the two-sided p-value of the test that a coefficient is zero, intercept last."""
+    """Return z and the two-sided p-value of each coefficient, the intercept last."""
     centre, std = centers(model), standard_errors(model)
     z = centre / np.where(std > 0.0, std, np.nan)
     return np.column_stack([z, 2.0 * ndtr(-np.abs(z))])
 
 
 def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
-    """Test that contrasts are all zero; see ``wald_test`` of the models."""
-    standard_errors(model)  # refuses solvers without standard errors
+    """Test whether all contrasts are zero; see ``wald_test`` of the models."""
+    standard_errors(model)  # raises if the solver has no standard errors
     weights = _weights(model, contrasts)
     used = weights.any(axis=0)
     estimate = weights @ centers(model)
     missing = [place for place in np.flatnonzero(used) if model.reasons_[place]]
     if missing:
         reason = f"{coefficient_names(model)[missing[0]]}: {model.reasons_[missing[0]]}"
-        nothing = np.full(len(weights), np.nan)
-        return JointTest(nothing, nothing, np.nan, len(weights), np.nan, reason)
-    root = weights[:, used] @ model._covariance_root[used]
-    std = np.linalg.norm(root, axis=1)
-    left, sizes, _ = np.linalg.svd(root / std[:, None], full_matrices=False)
-    kept = sizes**2 > REPEATED * sizes[0] ** 2
-    along = left[:, kept].T @ (estimate / std)
-    statistic, df = float(((along / sizes[kept]) ** 2).sum()), int(kept.sum())
+        unknown = np.full(len(weights), np.nan)
+        return JointTest(unknown, unknown, np.nan, len(weights), np.nan, reason)
+    root_of_covariance = weights[:, used] @ model._covariance_root[used]
+    std = np.linalg.norm(root_of_covariance, axis=1)
+    left_vectors, singular_values, _ = np.linalg.svd(
+        root_of_covariance / std[:, None], full_matrices=False
+    )
+    kept_directions = singular_values**2 > REPEATED * singular_values[0] ** 2
+    standardised = left_vectors[:, kept_directions].T @ (estimate / std)
+    statistic, df = (
+        float(((standardised / singular_values[kept_directions]) ** 2).sum()),
+        int(kept_directions.sum()),
+    )
     return JointTest(estimate, std, statistic, df, float(chdtrc(df, statistic)))
 
 
 def _weights(model: Any, contrasts: Any) -> FloatArray:
-    """Return one row of weights per contrast, one column per coefficient."""
+    """Return the weights of contrasts: a row per contrast, a column per coefficient."""
     names = coefficient_names(model)
     if isinstance(contrasts, np.ndarray):
         matrix = np.atleast_2d(contrasts)
-        numbers = matrix.dtype.kind in "fiu" and matrix.ndim == 2
-        if numbers and matrix.shape[1] == len(names) and np.isfinite(matrix).all():
+        is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
+        if is_numeric and matrix.shape[1] == len(names) and np.isfinite(matrix).all():
             return _checked(matrix.astype(np.float64))
-    alone = isinstance(contrasts, str | Mapping)
-    each = [contrasts] if alone else contrasts if isinstance(contrasts, list | tuple) else [None]
+    is_single = isinstance(contrasts, str | Mapping)
+    listed = (
+        [contrasts] if is_single else contrasts if isinstance(contrasts, list | tuple) else [None]
+    )
     rows: list[FloatArray] = []
-    for contrast in each:
+    for contrast in listed:
         if isinstance(contrast, str):
             rows += [np.eye(len(names))[place] for place in _places(model, names, contrast)]
         elif isinstance(contrast, Mapping):
@@ -125,11 +132,13 @@ def _checked(weights: FloatArray) -> FloatArray:
 
 
 def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
-    """Return the place of a coefficient, or the places of a term's estimated coefficients."""
+    """Return the place of a coefficient, or the places of all estimated ones of a term."""
     terms = {} if model.schema_ is None else model.schema_.places_of_terms
     if name not in terms:
         return [_place(names, name)]
-    estimated = [p for p in terms[name] if not model.reasons_[p].startswith(NOT_ESTIMATED)]
+    estimated = [
+        place for place in terms[name] if not model.reasons_[place].startswith(NOT_ESTIMATED)
+    ]
     return estimated or list(terms[name])
 
 
@@ -149,7 +158,7 @@ def _place(names: Sequence[str], name: Any) -> int:
 
 
 def standard_errors(model: Any) -> FloatArray:
-    """Return the standard errors, the intercept last; refuse a solver that has none."""
+    """Return the standard errors, the intercept last; raise if the solver has none."""
     if model.coef_std_ is None:
         raise InputError(
             "solver must be one that pays for sampling variance to have confidence intervals and "
@@ -160,7 +169,7 @@ def standard_errors(model: Any) -> FloatArray:
 
 
 def centers(model: Any) -> FloatArray:
-    """Return the centres of the intervals, the intercept last: usually the coefficients."""
+    """Return the centres of the intervals, usually the coefficients; the intercept is last."""
     center = model.interval_center_
     if center is None:
         center = np.append(model.coef_, model.intercept_)
@@ -170,31 +179,36 @@ def centers(model: Any) -> FloatArray:
 
 
 def coefficient_names(model: Any) -> list[str]:
-    """Return the names of the coefficients, the intercept last; with classes, one set per class."""
+    """Return the names of the coefficients, the intercept last; with classes, names per class."""
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
-        ends = ("(intercept)",)
+        intercept_names = ("(intercept)",)
         labels = model.classes_.tolist()[1:]
-        return [f"{label}: {name}" for some in (names, ends) for label in labels for name in some]
+        return [
+            f"{label}: {name}"
+            for group in (names, intercept_names)
+            for label in labels
+            for name in group
+        ]
     return [*names, "(intercept)"] if model.fit_intercept else list(names)
 
 
 def baseline_notes(model: Any) -> list[str]:
-    """Return the note on the baseline class of a model of several classes; else no note."""
+    """Return the note on the baseline class if there are more than two classes, else no note."""
     several = np.ndim(model.coef_) > 1
     return [f"{AGAINST}{printable(str(model.classes_[0]))}"] if several else []
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half-width of an interval of this level, in standard errors."""
+    """Return the half-width of a normal interval of this level, in standard errors."""
     return float(ndtri(0.5 + check_open_unit("level", level) / 2.0))
 
 
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
-    """Return both ends of the interval of each row's score; features are as the fit read them."""
+    """Return both ends of the interval of each row's score, for features as the fit reads them."""
     check_choice("interval", kind, KINDS)
     reach = normal_quantile(level)
-    standard_errors(model)  # refuses solvers without standard errors
+    standard_errors(model)  # raises if the solver has no standard errors
     below, above = _residual_quantiles(model, level) if kind == "new" else (0.0, 0.0)
     ends = []
     for features in pieces:
@@ -214,19 +228,19 @@ def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
     unknown = np.isnan(root).any(axis=1)
     level_columns = () if model.schema_ is None else model.schema_.level_columns
     indicators = np.isin(np.arange(len(center)), [*chain(*level_columns)])
-    # Predictions do not use a numeric column that noise hid, so it adds no error. They use a level
-    # without records, and its effect is unknown.
-    unread = unknown & (center == 0.0) & ~indicators
-    known = np.where(unknown[:, None], 0.0, root)
+    # A prediction does not use a numeric column that noise hid, so the column adds no error. A
+    # prediction does use a level without records, whose effect is unknown.
+    unused = unknown & (center == 0.0) & ~indicators
+    known_root = np.where(unknown[:, None], 0.0, root)
     with np.errstate(all="ignore"):
         score = features @ center[:-1] + center[-1]
-        std = np.linalg.norm(features @ known[:-1] + known[-1], axis=1)
-        undefined = features[:, (unknown & ~unread)[:-1]].any(axis=1) | unknown[-1]
+        std = np.linalg.norm(features @ known_root[:-1] + known_root[-1], axis=1)
+        undefined = features[:, (unknown & ~unused)[:-1]].any(axis=1) | unknown[-1]
     return score, np.where(undefined, np.nan, std)
 
 
 def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
-    """Return the residuals between which the middle ``level`` of the records lies."""
+    """Return two quantiles of residuals, which have the share ``level`` of records between them."""
     shares = model._residual_shares
     if shares is None:
         raise InputError(

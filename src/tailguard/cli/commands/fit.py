@@ -1,8 +1,8 @@
 r"""Fit a private regression to a CSV file, or to Parquet files of any size.
 
-The promise: whatever any one row is replaced by, the chance of any model
-file changes by little more than a factor of exp(epsilon). Every further fit
-of the same rows spends again; what was spent adds up.
+The promise: if any one row is replaced, the probability of any model file
+changes by little more than a factor of exp(epsilon). Each fit of the same
+rows costs budget, and these costs add up.
 
 [bold]Examples[/bold]
 
@@ -27,13 +27,12 @@ of the same rows spends again; what was spent adds up.
 The header is public, the cells are not. A column is numeric unless it is
 declared categorical, in CSV and Parquet alike. A row with an empty or
 unreadable cell is void: it counts as a row, contributes nothing, and no message
-names it; with --missing age=40 such a cell of age counts as 40
-instead, in predictions too. In a categorical column, values that were not
-declared share the level 'other', unless --other void makes their rows void. A
-column of words or dates that is neither declared, by --categorical or --dates,
-nor dropped makes every row void. So a fit first counts
-usable rows privately; where these are surely fewer than half, it stops with
-exit code 3, having spent little, and names the column.
+names it. With --missing age=40, such a cell of age counts as 40 instead, in
+predictions too. In a categorical column, undeclared values share the level
+'other', unless --other void makes their rows void. A column of words or dates
+makes every row void unless it is declared, by --categorical or --dates, or
+dropped. So a fit first counts usable rows privately. If they are surely fewer
+than half, the fit stops with exit code 3, has spent little, and names the column.
 """
 
 from functools import partial
@@ -60,7 +59,7 @@ of_model = partial(options.typed, panel="Model")
 
 
 class ModelOptions:
-    """Options that a fit and a search share, beside those of other commands."""
+    """Options that only the commands fit and search have."""
 
     model: Annotated[str, of_model("NAME", f"One of {', '.join(ESTIMATORS)}.")] = "linear"
     formula: Annotated[
@@ -149,14 +148,14 @@ def fit(
     tg.ApproxDP(epsilon, delta)  # refuses a wrong budget before a file is opened
     declared = declared_schema(given)
     table = _opened(file, declared, engine)
-    settled = settled_for(declared, table, given["formula"])
-    own = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
-    own["--classes"] = declared.classes
+    schema = settled_for(declared, table, given["formula"])
+    own_options = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
+    own_options["--classes"] = declared.classes
     parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
     parameters |= run_options(given)
-    estimator = _estimator(given, settled, table, own, parameters)
+    estimator = _estimator(given, schema, table, own_options, parameters)
     destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    tell_undeclared(declared if given["formula"] is None else settled, table)
+    tell_undeclared(declared if given["formula"] is None else schema, table)
     with progress_bar():
         estimator.fit(table, order=given["order"])
     write_text(out, model_text(estimator))
@@ -164,7 +163,7 @@ def fit(
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
-    """Open a table of at least two rows, as pairs need; with persons their number is secret."""
+    """Open a table of at least two rows, or of one if persons make the number of rows secret."""
     return opened_table(file, engine, fewest=2 if declared.person is None else 1)
 
 
@@ -172,16 +171,16 @@ def _estimator(
     given: dict[str, Any],
     schema: tg.Schema,
     table: Table,
-    own: dict[str, Any],
+    own_options: dict[str, Any],
     parameters: dict[str, Any],
 ) -> Any:
-    """Return the estimator; refuse a CSV file whose labels are not declared: text has no types.
+    """Return the estimator; refuse undeclared labels in a CSV file, which has no types.
 
-    ``own`` are options that only some models have.
+    ``own_options`` are options that only some models have.
     """
-    own |= {"--exposure": given["exposure"]}
+    own_options |= {"--exposure": given["exposure"]}
     parameters |= {"schema": schema, "weight": given["person_weight"]}
-    estimator = make_estimator(given["model"], parameters, own_options=own)
+    estimator = make_estimator(given["model"], parameters, own_options=own_options)
     if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
         raise InputError(
             f"--classes must be given for --model {model_name(estimator)}, such as --classes "
@@ -230,8 +229,8 @@ def search(
 ) -> None:
     r"""Choose among settings of a model privately, and write the model file of the best.
 
-    A secret, random number of settings is tried. The whole search has one budget, and nothing of
-    any other try is shown; how long it takes tells how many tries there were.
+    A secret, random number of settings is tried. The whole search has one budget, and shows only
+    the best try. Its running time reveals the number of tries.
 
     [bold]Examples[/bold]
 
@@ -250,8 +249,8 @@ def search(
     """
     declared = declared_schema(given)
     table = _opened(file, declared)
-    settled = settled_for(declared, table, given["formula"])
-    estimator = _estimator(given, settled, table, {"--classes": declared.classes}, {})
+    schema = settled_for(declared, table, given["formula"])
+    estimator = _estimator(given, schema, table, {"--classes": declared.classes}, {})
     private_search = tg.PrivateSearch(
         estimator,
         candidates_of(tried),
@@ -261,7 +260,7 @@ def search(
         **run_options(given),
     )
     destination(out, file, given["schema"], given["ledger"])
-    tell_undeclared(declared if given["formula"] is None else settled, table)
+    tell_undeclared(declared if given["formula"] is None else schema, table)
     private_search.fit(table, order=given["order"])
     write_text(out, model_text(private_search.best_estimator_))
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())

@@ -1,15 +1,15 @@
-r"""Predict with a model file for every row of a CSV or Parquet file.
+r"""Predict every row of a CSV or Parquet file with a model file.
 
 FILE needs the model's columns, in any order. Predictions are written as CSV,
-one line a row, in order; a row with an empty or unreadable cell gets an
-empty one, and a sentence at the end says how many there are, and in which
-columns. A logistic model adds the probability of the second class, or of
-each of several classes. A model that was fitted with exposures predicts
-rates, for an exposure of 1 each, or counts for the exposures that --exposure
-names; --offset likewise.
+one line per row, in the same order. A row with an empty or unreadable cell has
+no prediction; the last sentence counts these rows by column. A logistic model
+adds the probability of the second class or, with more than two classes, of
+each class. A model that was fitted with exposures predicts rates, for an
+exposure of 1; with --exposure it predicts counts for that column's exposures.
+--offset works alike.
 
-A feature far from where most rows were counts as its bound, as in the fit:
-the model file lists the bounds. --extrapolate linear uses it as it is.
+As in the fit, a feature beyond its bound counts as the bound; the model file
+lists the bounds. --extrapolate linear uses such features unchanged.
 
 The model is private for the rows that it was fitted on. Predictions show
 the rows that they are made for: guard them as you guard FILE.
@@ -57,7 +57,7 @@ from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
 from tailguard.progress import progress_bar
 
-# Rows that are read, predicted and written at a time, whatever the file's size.
+# Rows that are read, predicted and written at a time.
 ROWS_AT_ONCE = 100_000
 
 
@@ -87,7 +87,7 @@ def predict(
     <BLANKLINE>
      Usage: tailguard predict [OPTIONS] ...
     """
-    fitted = _of_a_table(model)
+    fitted = _load_table_model(model)
     if exposure is not None and not fitted.takes_exposure:
         raise InputError(
             f"--exposure belongs to a {takers('--exposure')} model; got a {model_name(fitted)} one."
@@ -98,13 +98,13 @@ def predict(
         fitted.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)
-    columns = opened_path(existing_file(file))
+    table = opened_path(existing_file(file))
     named = {"exposure": exposure, "offset": offset}
     observed = {role: name for role, name in named.items() if name is not None}
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
-    check_columns(names, columns.names, columns.where)
-    unpredicted = _Unpredicted(fitted)
-    texts = _csv_texts(fitted, pieces(columns, names, ROWS_AT_ONCE), observed, unpredicted)
+    check_columns(names, table.names, table.where)
+    unpredicted = _MissingPredictions(fitted)
+    texts = _csv_texts(fitted, pieces(table, names, ROWS_AT_ONCE), observed, unpredicted)
     if out is None:
         for text, _ in texts:
             typer.echo(text, nl=False)
@@ -115,8 +115,8 @@ def predict(
         print_wrapped(Console(stderr=True), sentence)
 
 
-def _of_a_table(path: Path) -> Any:
-    """Return the model of a file; refuse one whose columns have no names."""
+def _load_table_model(path: Path) -> Any:
+    """Load a model, and refuse one that was fitted to a matrix without column names."""
     fitted = load_model(path)
     if fitted.schema_ is None:
         raise InputError(
@@ -125,13 +125,13 @@ def _of_a_table(path: Path) -> Any:
     return fitted
 
 
-class _Unpredicted:
-    """Counts rows without a prediction, their unusable cells, and levels without fitted records."""
+class _MissingPredictions:
+    """Counts rows without a prediction, their unusable cells, and their unfitted levels."""
 
     def __init__(self, estimator: Any) -> None:
         schema, reasons = estimator.schema_, estimator.reasons_
-        named = zip(schema.coefficient_names, reasons, strict=False)
-        unseen = {name for name, reason in named if reason == NO_RECORDS}
+        reason_of_name = zip(schema.coefficient_names, reasons, strict=False)
+        unseen = {name for name, reason in reason_of_name if reason == NO_RECORDS}
         self.schema = schema
         self.unseen = [name for name in schema.categorical if f"{name}={OTHER}" in unseen]
         self.n_rows = 0
@@ -139,7 +139,7 @@ class _Unpredicted:
         self.others: Counter[str] = Counter()
 
     def see(self, piece: Table, n_unpredicted: int) -> None:
-        """Count the unusable cells of some rows, ``n_unpredicted`` of which have no prediction."""
+        """Count the unusable cells of a piece with ``n_unpredicted`` rows without a prediction."""
         self.n_rows += n_unpredicted
         for frame in piece.batches(self.schema.features or (), piece.n_rows):
             if n_unpredicted:
@@ -154,54 +154,59 @@ class _Unpredicted:
         """Yield one sentence for each count."""
         if self.n_rows:
             cells = [f"{name} ({count})" for name, count in self.cells.items()]
-            what = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
-            have = "1 row has" if self.n_rows == 1 else f"{self.n_rows} rows have"
+            where = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
+            subject = "1 row has" if self.n_rows == 1 else f"{self.n_rows} rows have"
             yield (
-                f"{have} no prediction, since cells are empty, unreadable or of levels that are "
-                f"void {what}."
+                f"{subject} no prediction, since cells are empty, unreadable or of void levels "
+                f"{where}."
             )
         for name, count in self.others.items():
-            have = "1 row has" if count == 1 else f"{count} rows have"
+            subject = "1 row has" if count == 1 else f"{count} rows have"
             yield (
-                f"{have} a level of {printable(name)} that was not declared, and so the prediction "
-                "of its baseline, since no records of such were counted in the fit."
+                f"{subject} an undeclared level of {printable(name)} and the prediction of its "
+                "baseline, since no records with undeclared levels were counted in the fit."
             )
 
 
 def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
-    """Return how many rows are true in each column, without zeros."""
+    """Return how many rows are true in each column; columns without any are left out."""
     counts = zip(names, columns.sum(axis=0).tolist(), strict=True)
     return {name: count for name, count in counts if count}
 
 
 def _csv_texts(
-    fitted: Any, read: Iterable[Table], observed: dict[str, str], unpredicted: _Unpredicted
+    fitted: Any, tables: Iterable[Table], observed: dict[str, str], unpredicted: _MissingPredictions
 ) -> Iterator[tuple[str, int]]:
     """Yield the file of predictions piece by piece, each with its number of rows."""
-    for place, piece in enumerate(read):
+    for number, piece in enumerate(tables):
         predicted = _predicted_columns(fitted, piece, observed)
         unpredicted.see(piece, predicted["prediction"].count(None))
-        yield _csv_text(predicted, header=place == 0), piece.n_rows
+        yield _csv_text(predicted, header=number == 0), piece.n_rows
 
 
-def _predicted_columns(
-    fitted: Any, columns: Table, observed: dict[str, str]
-) -> dict[str, list[Any]]:
-    """Return header -> cells; None for a row without a prediction."""
-    predictions = fitted.predict(columns, **observed)
+def _predicted_columns(fitted: Any, table: Table, observed: dict[str, str]) -> dict[str, list[Any]]:
+    """Return the cells by header; the cell of a row without a prediction is None."""
+    predictions = fitted.predict(table, **observed)
     if not hasattr(fitted, "predict_proba"):
-        return {"prediction": _blanked(predictions, np.isfinite(predictions))}
-    chances = fitted.predict_proba(columns, **observed).T
-    known, labels = np.isfinite(chances[1]), fitted.classes_.tolist()
-    chance_columns = {"probability": chances[1]}
+        return {"prediction": _without_unknown(predictions, np.isfinite(predictions))}
+    probabilities = fitted.predict_proba(table, **observed).T
+    has_prediction, labels = np.isfinite(probabilities[1]), fitted.classes_.tolist()
+    probability_columns = {"probability": probabilities[1]}
     if len(labels) > 2:
-        chance_columns = {f"probability of {k}": p for k, p in zip(labels, chances, strict=True)}
-    cells = {"prediction": predictions, **chance_columns}
-    return {name: _blanked(values, known) for name, values in cells.items()}
+        probability_columns = {
+            f"probability of {label}": column
+            for label, column in zip(labels, probabilities, strict=True)
+        }
+    cells = {"prediction": predictions, **probability_columns}
+    return {name: _without_unknown(values, has_prediction) for name, values in cells.items()}
 
 
-def _blanked(values: NDArray[Any], known: NDArray[np.bool_]) -> list[Any]:
-    return [value if seen else None for value, seen in zip(values.tolist(), known, strict=True)]
+def _without_unknown(values: NDArray[Any], has_prediction: NDArray[np.bool_]) -> list[Any]:
+    """Return the values as a list, with None for rows without a prediction."""
+    return [
+        value if is_known else None
+        for value, is_known in zip(values.tolist(), has_prediction, strict=True)
+    ]
 
 
 def _csv_text(columns: dict[str, list[Any]], *, header: bool) -> str:
@@ -244,10 +249,10 @@ def score(
     It prints the explained share of the deviance (R2 or D2), the mean squared error
     or deviance and, for labels, the area under the curve, with 95 % intervals.
 
-    FILE needs the model's columns and its target; exposures, offsets, weights and
-    persons are read if the model was fitted with them. If the rows are those of the
-    fit, or of the same persons, both costs add up, which a ledger counts, and the
-    model looks better than it is.
+    FILE needs the model's columns and its target. If the model was fitted with
+    exposures, offsets, weights or persons, they are read too. If the fit used the same
+    rows or persons, the costs of both add up, and the model looks better than it is;
+    a ledger counts both costs.
 
     [bold]Examples[/bold]
 
@@ -265,7 +270,7 @@ def score(
      Usage: tailguard score [OPTIONS] ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
-    fitted = _of_a_table(model)
+    fitted = _load_table_model(model)
     schema = fitted.schema_
     target = schema.target if target is None else target
     if target is None:
