@@ -168,8 +168,8 @@ def test_without_a_choice_the_platforms_cache_folder_is_used(
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(Path, "home", found_home)
     monkeypatch.setenv("XDG_CACHE_HOME", caches)
-    assert machine_code._base("") == (expected and Path(expected))
-    assert machine_code._base("chosen") == Path.cwd() / "chosen"
+    assert machine_code._cache_folder("") == (expected and Path(expected))
+    assert machine_code._cache_folder("chosen") == Path.cwd() / "chosen"
 
 
 FIT = """
@@ -206,7 +206,7 @@ def test_where_no_folder_can_be_written_nothing_is_kept(tmp_path, monkeypatch):
 
 
 def test_without_a_home_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(machine_code, "_base", lambda chosen: None)
+    monkeypatch.setattr(machine_code, "_cache_folder", lambda chosen: None)
     assert cache_path(lambda number: 6 * number) is None
 
 
@@ -249,9 +249,9 @@ def test_the_folders_used_last_are_kept(tmp_path, monkeypatch):
         (tmp_path / name_of(number) / "code").mkdir(parents=True)
         os.utime(tmp_path / name_of(number), (number, number))
     (tmp_path / "tailguard-notes").mkdir()
-    machine_code._use(tmp_path / name_of(0))  # it was the oldest
-    machine_code._use(tmp_path / name_of(kept))
-    machine_code._use(tmp_path / name_of(kept + 1))
+    machine_code._mark_used(tmp_path / name_of(0))  # it was the oldest
+    machine_code._mark_used(tmp_path / name_of(kept))
+    machine_code._mark_used(tmp_path / name_of(kept + 1))
     numbers = [0, *range(3, kept + 2)]
     assert folders_in(tmp_path) == [*map(name_of, numbers), "tailguard-notes"]
 
@@ -264,7 +264,7 @@ def test_a_folder_that_another_process_removes_is_no_error(tmp_path, monkeypatch
     listed = list(tmp_path.iterdir())
     shutil.rmtree(listed[0])
     monkeypatch.setattr(Path, "glob", lambda *_: listed)
-    machine_code._use(tmp_path / name_of(99))
+    machine_code._mark_used(tmp_path / name_of(99))
     assert len(folders_in(tmp_path)) <= 9
 
 

@@ -40,25 +40,25 @@ class CoefficientTables(Reported):
     _stored_plan: str
 
     def conf_int(self, level: float = 0.95) -> FloatArray:
-        """Return a confidence interval per coefficient, the intercept last: sampling and noise.
+        """Return the confidence interval of each coefficient, the intercept last.
 
-        One row of low and high per coefficient, from the normal distribution. They are of what the
-        fit without privacy would give on these records, features held within ``feature_bounds_``;
-        of fits that are not corrected records that reach far count less, as ``summary`` says. They
-        also cover what another sample of records would change. Standard errors are
-        of numbers that the fit was charged for, so asking costs nothing more. Not covered: the
-        choice of clip levels, and shrinkage. NaN, with the reason in ``reasons_``, where the budget
-        is too small for the number of coefficients, or where noise or heavy columns hide how far
-        off a coefficient may be; and for coefficients that were not estimated.
+        A row has the lower and the upper end, by the normal distribution. The estimand is the fit
+        without privacy on these records, with features held within ``feature_bounds_``; if a fit is
+        not corrected, extreme records count less, as ``summary`` says. Intervals also cover the
+        change that another sample of records would make. They cost nothing more, since the fit was
+        charged for the numbers in the standard errors. They count neither the choice of clip levels
+        nor shrinkage. An interval is NaN, with the reason in ``reasons_``, if the coefficient was
+        not estimated, if the budget is too small for the number of coefficients, or if noise or
+        heavy columns hide the error of the coefficient.
         """
         check_is_fitted(self)
         return intervals(self, level)
 
     @property
     def covariance_(self) -> FloatArray | None:
-        """Covariance of the coefficients, the intercept last; NaN where no interval holds.
+        """Covariance of the coefficients, the intercept last; NaN if there is no interval.
 
-        None where the solver pays for no sampling variance.
+        It is None if the solver does not pay for a sampling variance.
         """
         root: FloatArray | None = getattr(self, "_covariance_root", None)
         return None if root is None else np.asarray(root @ root.T)
@@ -68,17 +68,17 @@ class CoefficientTables(Reported):
     @overload
     def wald_test(self, contrasts: Contrasts) -> JointTest: ...
     def wald_test(self, contrasts: Contrasts | None = None) -> FloatArray | JointTest:
-        """Return z and p-value of the test that a coefficient is zero, the intercept last.
+        """Return z and the two-sided p-value of each coefficient, the intercept last.
 
-        Two-sided, of the coefficient that ``conf_int`` is of, from the same standard errors, and
-        NaN where that is.
+        The test is of a coefficient of zero, with the estimand and standard errors of ``conf_int``.
+        If the interval is NaN, so is the test.
 
         Parameters
         ----------
         contrasts
-            Tests instead that all of these are zero: names of coefficients or of categorical
-            columns, which stand for their levels that were estimated; combinations such as
-            ``{"age": 1.0, "tenure": -1.0}``; a list of them; or an array with a column per
+            What to test instead, jointly for zero: the name of a coefficient; the name of a
+            categorical column, for all of its estimated levels; a combination such as
+            ``{"age": 1.0, "tenure": -1.0}``; a list of these; or an array with a column per
             coefficient, the intercept last. The answer has ``estimate`` and ``std`` of each
             contrast, and ``statistic``, ``df`` and ``p`` of the joint test.
         """
@@ -88,20 +88,20 @@ class CoefficientTables(Reported):
     def summary(self) -> str:
         """Return coefficients, their noise, intervals and tests in the user's units, as text.
 
-        A coefficient is what its interval lies about, ``interval_center_`` where there is one.
+        The table shows the centre of each interval: ``interval_center_`` if the fit has one.
         """
         check_is_fitted(self)
         return summary_table(self)
 
     def _repr_html_inner(self) -> str:
-        """Return what a notebook shows: of a fitted model, its summary as a page."""
+        """Return the HTML that a notebook shows; for a fitted model, its summary."""
         if hasattr(self, "certificate_"):
             return summary_html(self)
         return str(super()._repr_html_inner())  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return what a notebook shows, by the type of its text."""
-        html = getattr(self, "_repr_html_", None)  # which scikit-learn's display option hides
+        """Return the texts that a notebook shows, by their type."""
+        html = getattr(self, "_repr_html_", None)  # None if scikit-learn's display is "text"
         return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html()})
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -113,7 +113,7 @@ class CoefficientTables(Reported):
         """Return the table of ``summary`` as a pandas DataFrame, one row per coefficient.
 
         Its columns are ``coefficient``, ``noise_std``, ``std``, ``low``, ``high``, ``z``, ``p`` and
-        ``reason``: a coefficient that was not estimated is NaN, and the reason says why.
+        ``reason``. If a coefficient was not estimated, it is NaN, and ``reason`` says why.
 
         Examples
         --------
@@ -131,17 +131,19 @@ class CoefficientTables(Reported):
             raise InputError("coef_frame needs pandas: pip install pandas.") from None
         model: Any = self
         rows = coefficient_rows(model)
-        nothing = np.full((len(rows), 2), np.nan)
-        known = model.coef_std_ is not None
-        reach, tests = (intervals(model, level), wald_test(model)) if known else (nothing, nothing)
-        std = np.append(model.coef_std_, model.intercept_std_) if known else nothing[:, 0]
+        unknown = np.full((len(rows), 2), np.nan)
+        has_stds = model.coef_std_ is not None
+        ends, tests = (
+            (intervals(model, level), wald_test(model)) if has_stds else (unknown, unknown)
+        )
+        std = np.append(model.coef_std_, model.intercept_std_) if has_stds else unknown[:, 0]
         return pandas.DataFrame(
             {
                 "coefficient": [value for _, value, _ in rows],
                 "noise_std": [noise for _, _, noise in rows],
                 "std": std[: len(rows)],
-                "low": reach[:, 0],
-                "high": reach[:, 1],
+                "low": ends[:, 0],
+                "high": ends[:, 1],
                 "z": tests[:, 0],
                 "p": tests[:, 1],
                 "reason": list(model.reasons_) or [""] * len(rows),
@@ -155,20 +157,20 @@ class CoefficientTables(Reported):
         return model_report(self, stated)
 
     def _constants(self) -> dict[int, float]:
-        """Return what stands for missing cells of a matrix; a schema's are filled as it is read."""
+        """Return constants for missing cells of a matrix; a schema fills in its own constants."""
         if self.schema_ is not None:
             return {}
         return missing_constants(self.missing, self.n_features_in_, self._names())
 
     def _names(self) -> tuple[str, ...] | None:
-        """Return the names of the coefficients, where the columns had names."""
+        """Return the names of the coefficients; None if the columns had no names."""
         if self.schema_ is not None:
             return self.schema_.coefficient_names
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
     def explain(self) -> str:
-        """Describe what the budget was spent on, what error to expect, and what was decided."""
+        """Describe how the budget was spent, the expected error, and decisions of the fit."""
         check_is_fitted(self)
         declared = missing_cells(self)
         lines = [f"  stands for missing cells: {declared}"] if declared else []
@@ -176,31 +178,33 @@ class CoefficientTables(Reported):
         return "\n".join([self._plan_text(), *lines]).rstrip()
 
     def _plan_text(self) -> str:
-        """Return what the budget was spent on; of a model from a file, as it was written."""
+        """Return the text of the plan; for a model from a file, the stored text."""
         return self.plan_.explain() if hasattr(self, "plan_") else str(self._stored_plan)
 
 
 def unseen_others(
     schema: Schema | None, reasons: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return reasons and a note if no records of undeclared levels were counted."""
+    """Return reasons and notes; both say if no records with undeclared levels were counted."""
     if schema is None or not reasons:
         return reasons, ()
     names = schema.coefficient_names
-    others = {f"{column}={OTHER}": column for column in schema.categorical}
-    unseen = f"{NOT_ESTIMATED}: {RARE_LEVEL}"
-    # Of several classes a reason for each column comes once a class, those of intercepts last.
-    named = zip(cycle(names), reasons, strict=False)
-    places = {
-        place: others[name]
-        for place, (name, reason) in enumerate(named)
-        if name in others and reason == unseen
+    column_of_name = {f"{column}={OTHER}": column for column in schema.categorical}
+    no_records = f"{NOT_ESTIMATED}: {RARE_LEVEL}"
+    # For more than two classes, reasons list all columns class by class, then the intercepts.
+    reason_of_name = zip(cycle(names), reasons, strict=False)
+    column_of_place = {
+        place: column_of_name[name]
+        for place, (name, reason) in enumerate(reason_of_name)
+        if name in column_of_name and reason == no_records
     }
-    if not places:
+    if not column_of_place:
         return reasons, ()
-    corrected = tuple(NO_RECORDS if place in places else each for place, each in enumerate(reasons))
+    corrected = tuple(
+        NO_RECORDS if place in column_of_place else each for place, each in enumerate(reasons)
+    )
     note = (
-        f"{UNSEEN}{listing([*dict.fromkeys(places.values())])} that were not declared: "
+        f"{UNSEEN}{listing([*dict.fromkeys(column_of_place.values())])} that were not declared: "
         "predictions for these are the baseline's"
     )
     return corrected, (note,)

@@ -33,8 +33,8 @@ class LogLinkRegression(PrivateRegression):
     Attributes
     ----------
     total_error_
-        Relative standard error of the predicted total of all records of the fit; NaN unless the
-        total was calibrated, as with a Poisson loss.
+        Relative standard error of the predicted total of all records of the fit; NaN if the total
+        was not calibrated. A Poisson loss calibrates it.
     """
 
     alpha: float = 0.0
@@ -49,7 +49,7 @@ class LogLinkRegression(PrivateRegression):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> float:
-        """Return the share of deviance explained; not private: it reads ``y`` without noise."""
+        """Return the explained share of the deviance, which is not private: ``y`` gets no noise."""
         from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (slow to load)
 
         warn_of_score(self)
@@ -67,7 +67,7 @@ class LogLinkRegression(PrivateRegression):
         return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=power))
 
     def __sklearn_tags__(self) -> Tags:
-        """Add that targets should not be negative: records with such a target are void."""
+        """Tell scikit-learn that targets should not be negative; such records are void."""
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
@@ -88,14 +88,14 @@ class PoissonRegression(LogLinkRegression):
     ----------
     {shared_attributes}
     total_error_
-        Relative standard error of the predicted total of all records of the fit; NaN unless it was
+        Relative standard error of the predicted total of all records of the fit; NaN if it was not
         calibrated.
 
     Notes
     -----
     *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
 
-    *Edge cases.* A negative target, and an exposure that is not above zero, make the record void.
+    *Edge cases.* A record with a negative target, or an exposure that is not above zero, is void.
 
     References
     ----------
@@ -119,8 +119,8 @@ class PoissonRegression(LogLinkRegression):
 class GammaRegression(LogLinkRegression):
     """Private Gamma regression with a log link, of positive targets such as severities or costs.
 
-    It uses each target relative to its expected value: it assumes that the standard deviation is
-    proportional to the mean.
+    It compares each target with its expected value by their ratio. It assumes that the standard
+    deviation is proportional to the mean.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class GammaRegression(LogLinkRegression):
     -----
     *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
 
-    *Edge cases.* A target, and an exposure, that is not above zero makes the record void.
+    *Edge cases.* A record with a target or an exposure that is not above zero is void.
 
     References
     ----------
@@ -165,8 +165,8 @@ class TweedieRegression(LogLinkRegression):
     Parameters
     ----------
     power
-        The variance is proportional to this power of the mean: 1 fits as ``PoissonRegression``
-        does, 2 as ``GammaRegression``; between them targets may be zero.
+        The variance is proportional to this power of the mean. At 1 the fit is that of
+        ``PoissonRegression``, and at 2 of ``GammaRegression``. Below 2, targets may be zero.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss,
         as in ``sklearn.linear_model.TweedieRegressor``. It is public and costs no budget.
@@ -180,7 +180,7 @@ class TweedieRegression(LogLinkRegression):
     -----
     *Guarantee.* As for ``LinearRegression``; the exposure is part of the protected record.
 
-    *Edge cases.* A negative target, and an exposure that is not above zero, make the record void.
+    *Edge cases.* A record with a negative target, or an exposure that is not above zero, is void.
 
     References
     ----------

@@ -21,7 +21,7 @@ from tailguard.losses.logistic import Logistic
 from tailguard.losses.multinomial import Multinomial
 from tailguard.solvers.softmax_newton import SoftmaxNewton
 
-ASSUMED = (0, 1)  # what classes_assumed(2) says
+ASSUMED = (0, 1)  # the note classes_assumed(2) names them
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,13 +31,13 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     Parameters
     ----------
     classes
-        The labels, all text or all numbers, declared by the user: discovering them in the data
-        would be a release. None takes a column of numbers or booleans as 0 and 1, says so, and
-        refuses labels of any other type.
+        The labels, all text or all numbers. You must declare them, since discovering them in the
+        data would be a release. With None, a column of numbers or booleans has the labels 0 and 1,
+        which a note says; labels of other types are refused.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss.
-        scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget. 0 alone
-        with more than two classes.
+        scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget. For more
+        than two classes it must be 0.
     {shared_parameters}
 
     Attributes
@@ -50,17 +50,18 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     -----
     *Guarantee.* As for ``LinearRegression``.
 
-    *More than two classes.* All scores of a row add up to zero and probabilities are in proportion
-    to their exponentials. ``coef_`` has a row a class, ``intercept_`` a number a class. Intervals,
-    tests and tables are of each class less the first: ``coef_std_`` and ``coef_noise_std_`` have a
-    row for each class but that, and names are such as ``"high: age"``. A fit that does not surely
-    beat the shares of the classes is these shares, and says so in ``notes_``.
+    *More than two classes.* The scores of a row add up to zero, and its probabilities are
+    proportional to their exponentials. ``coef_`` has a row per class, and ``intercept_`` a number
+    per class. Intervals, tests and tables compare each class with the first: ``coef_std_`` and
+    ``coef_noise_std_`` have a row for every class except the first, with names such as
+    ``"high: age"``. If a fit does not surely beat the shares of the classes, it predicts these
+    shares, and ``notes_`` says so.
 
-    *Edge cases.* A record whose label is not declared is void, and no message names it. Where
-    classes are numbers, text counts as the number that it spells. A row with a missing value and no
-    constant in ``missing`` has the score and probabilities NaN; ``predict`` must name a class and
-    names the first, and ``score`` counts that as the prediction. Of a label that is not declared it
-    counts the prediction as wrong.
+    *Edge cases.* A record whose label is not declared is void, and no message names it. If classes
+    are numbers, a text is read as a number. A row with a missing value and no constant in
+    ``missing`` has the score and probabilities NaN; ``predict`` returns the first class for it, and
+    ``score`` counts that as its prediction. If a label is not declared, ``score`` counts the
+    prediction as wrong.
 
     Examples
     --------
@@ -75,9 +76,9 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     alpha: float = 0.0
 
     most_classes: ClassVar[int | None] = None
-    """How many classes it takes; None for any number."""
+    """The largest number of classes; None for any number."""
 
-    def _loss(self) -> Any:  # of one score, or of several
+    def _loss(self) -> Any:  # a loss of one score, or of one score per class
         classes = self._declared()
         return Logistic() if len(classes) == 2 else Multinomial(len(classes))
 
@@ -91,7 +92,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return self._declared()
 
     def _classes(self) -> Any:
-        """Return the classes as they were declared, directly or in the schema, if they were."""
+        """Return the classes that the parameter or the schema declares, or None."""
         schema = self._given_schema()
         return self.classes if schema is None else schema.classes
 
@@ -100,8 +101,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         if classes is None:
             return ASSUMED
         declared = label_list(classes)
-        labels = all(np.ndim(label) == 0 and isinstance(label, Hashable) for label in declared)
-        if not labels or not 2 <= len(set(declared)) == len(declared):
+        are_labels = all(np.ndim(label) == 0 and isinstance(label, Hashable) for label in declared)
+        if not are_labels or not 2 <= len(set(declared)) == len(declared):
             raise InputError(
                 f"classes must be different labels, two at least, such as (0, 1); got "
                 f"{shown(classes)}."
@@ -119,12 +120,12 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def _keep(self, solved: Solved) -> None:
         super()._keep(solved)
         self.classes_ = np.array(self._declared())
-        classes = len(self.classes_)
-        if classes > 2:
+        n_classes = len(self.classes_)
+        if n_classes > 2:
             for name in ("coef", "coef_noise_std", "coef_std"):
-                found, beside = getattr(self, f"{name}_"), name.replace("coef", "intercept")
-                setattr(self, f"{name}_", found[:, :-1])
-                setattr(self, f"{beside}_", found[:, -1])
+                values, intercept = getattr(self, f"{name}_"), name.replace("coef", "intercept")
+                setattr(self, f"{name}_", values[:, :-1])
+                setattr(self, f"{intercept}_", values[:, -1])
 
     def _score_of(self, X: Any, *, interval: Any = None, **more: Any) -> FloatArray:
         check_is_fitted(self)
@@ -136,7 +137,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
         """Return the score of each row: the log-odds of the second class.
 
-        With more than two classes a column of scores each.
+        With more than two classes, there is a column of scores for each class.
         """
         return self._score_of(X, offset=offset)
 
@@ -145,20 +146,24 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     ) -> FloatArray:
         """Return the probability of each class, one row per record.
 
-        ``interval="mean"`` gives low and high of the second class's probability instead, as
-        ``predict`` of ``LinearRegression`` does of its prediction; of two classes alone.
+        ``interval="mean"`` returns both ends of an interval of the second class's probability
+        instead, as ``predict`` of ``LinearRegression``. It needs a model of two classes.
         """
         score = self._score_of(X, offset=offset, interval=interval, level=level)
-        found = self._loss().mean(score)
-        return found if interval or found.ndim == 2 else np.column_stack([1.0 - found, found])
+        probabilities = self._loss().mean(score)
+        return (
+            probabilities
+            if interval or probabilities.ndim == 2
+            else np.column_stack([1.0 - probabilities, probabilities])
+        )
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; a row with a missing value gets the first."""
-        chosen = self._chosen(X, offset)
-        labels: NDArray[Any] = self.classes_[chosen]
+        places = self._predicted_places(X, offset)
+        labels: NDArray[Any] = self.classes_[places]
         return labels
 
-    def _chosen(self, X: Any, offset: Any) -> NDArray[np.intp]:
+    def _predicted_places(self, X: Any, offset: Any) -> NDArray[np.intp]:
         """Return the place of the most probable class of each row."""
         score = self._score_of(X, offset=offset)
         if score.ndim == 1:
@@ -166,16 +171,18 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
         return np.where(np.isnan(score).any(axis=1), 0, score.argmax(axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return the share of right predictions; not private: it reads ``y`` without noise."""
+        """Return the share of correct predictions, which is not private: ``y`` gets no noise."""
         warn_of_score(self)
-        chosen = self._chosen(X, offset)
+        predicted = self._predicted_places(X, offset)
         if self._classes() is None:
             check_plain_labels(y)
-        places = to_vector(encode_labels(y, self.classes_.tolist()), n_rows=len(chosen))
-        return float(np.average(places == chosen, weights=row_weights(sample_weight, len(chosen))))
+        places = to_vector(encode_labels(y, self.classes_.tolist()), n_rows=len(predicted))
+        return float(
+            np.average(places == predicted, weights=row_weights(sample_weight, len(predicted)))
+        )
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that classes are two by default, and scores of small budgets poor."""
+        """Tell scikit-learn that there are two classes by default, and that scores may be poor."""
         tags = super().__sklearn_tags__()
         classes: Any = self.classes
         tags.classifier_tags.multi_class = np.size(classes) > 2

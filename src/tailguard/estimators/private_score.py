@@ -17,7 +17,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.summaries.released import released
 from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
 
-# The promise of a score does not cover a model that was fitted to the same rows without privacy.
+# The guarantee of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
 
 
@@ -46,36 +46,36 @@ class PrivatelyScored:
         """Return how well the model predicts these rows, privately, on a budget of its own.
 
         The result has the share of the deviance that predictions explain, compared with the best
-        constant; that is R2 if targets are numbers and the link is not a logarithm. It has the mean
-        deviance and, for labels, the area under the ROC curve, too. Intervals of 95 % need a fourth
-        moment: with heavier tails they are too short. Among mean deviances only log-loss has an
-        interval, since the others depend on rare rows that noise hides. No bounds are needed:
-        deviances above a released level count as that level.
+        constant. This is R2 if targets are numbers and the link is not a logarithm. The result also
+        has the mean deviance and, for labels, the area under the ROC curve. Intervals of 95 % need
+        a fourth moment; with heavier tails they are too short. Among mean deviances only log-loss
+        has an interval, since the others depend on rare rows that noise hides. No bounds are
+        needed: deviances above a released level count as that level.
 
-        The rows may be those of the fit or others. If they are the same, or share persons, both
-        costs add up; a ``ledger`` counts both. A model that was fitted to these rows without
-        privacy leaks them, even if its score is private. A model that is scored on its own rows
-        looks better than it is. A table in batches is refused.
+        The rows may be those of the fit or others. If both share rows or persons, their costs add
+        up, and a ``ledger`` counts both; and on the rows of its fit a model looks better than it
+        is. A model that was fitted to these rows without privacy leaks them, even if its score is
+        private. A table in batches is refused.
 
-        If the model protects persons, so does the score. Its intervals count how alike the rows of
-        a person are; that of the area assumes that they are all alike.
+        If the model protects persons, so does the score. Its intervals allow for the similarity of
+        a person's rows; the interval of the area assumes that all rows of a person are alike.
 
         Parameters
         ----------
         X, y
             As for ``score``; ``y`` is a column of targets or labels.
         exposure, offset
-            As for ``score``, and by default as the schema of the fit declares.
+            As for ``score``; by default those that the schema of the fit declares.
         sample_weight, weight_bound
-            The weight of each row, a number per row or the name of a column of X, and the largest
-            weight that counts in full: by default as the schema of the fit declares. If the fit got
-            an array of weights, give one for these rows.
+            The weight of each row, a number per row or the name of a column of X; and the largest
+            weight that counts in full. By default they are those that the schema of the fit
+            declares. If the fit was given an array of weights, give one for these rows.
         person, max_rows, weight
             A key per row, or the name of a column of X; the largest number of rows of a person that
-            are used; and which has equal weight, each ``"person"`` or each ``"row"``: by default as
-            in the fit.
+            are used; and whether each ``"person"`` or each ``"row"`` has equal weight. By default
+            they are as in the fit.
         epsilon, delta, guarantee, ledger, checkpoint, random_state
-            As those of the estimator, for the score alone.
+            As for the estimator, but for the score alone.
         """
         check_is_fitted(self)
         model: Any = self
@@ -94,7 +94,7 @@ class PrivatelyScored:
         facts |= {"weighed": (sample_weight, weight_bound)}
         facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
-        model._labels(y)  # refuses categories where no classes are declared, as fit does
+        model._labels(y)  # raises for categories without declared classes
         solved, solution, _ = released(
             table,
             lambda _: ScoreStatistics.of(loss, _digest(model)),
@@ -119,14 +119,14 @@ class PrivatelyScored:
 
 
 def _digest(model: Any) -> str:
-    """Return a digest of the numbers that predictions use; these are public or released."""
+    """Return a digest of the model's numbers, all of which are public or released."""
     numbers = (model.coef_, model.intercept_, model.score_bounds_, model.feature_bounds_)
     texts = [str(np.asarray(each, dtype=np.float64).tolist()) for each in numbers]
     return sha256(f"{texts} {model.extrapolate}".encode()).hexdigest()
 
 
 def _measure(model: Any) -> Loss:
-    """Return the loss whose deviance is explained: a likelihood's own, else the squared loss."""
+    """Return the loss of the deviance: the model's own if it is a likelihood, else squared."""
     loss: Loss = model._loss()
     return loss if loss.link.curved else Squared()
 

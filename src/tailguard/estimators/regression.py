@@ -36,14 +36,14 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
         """Predict from the released coefficients; a row with a missing value predicts NaN.
 
         ``exposure`` and ``offset`` are one number per row, or the name of a column of X. With them
-        the prediction is the mean of each row's target, such as a count. Without them it is at an
-        offset of zero; with a log link that is the rate at an exposure of 1, even if the fit had
-        exposures.
+        the prediction is the mean of each row's target, such as a count. Without them the offset is
+        zero; with a log link the prediction is then the rate at an exposure of 1, even if the fit
+        had exposures.
 
-        ``interval="mean"`` returns the lower and upper end of each row's expected value instead,
-        which cover sampling and privacy noise as in ``conf_int``. ``interval="new"`` returns those
-        of a new record's target, by the released histogram of all residuals. ``level`` is the
-        coverage. Both ends are NaN if a coefficient that the row needs has no interval.
+        ``interval="mean"`` returns both ends of an interval of each row's expected target instead,
+        for sampling and privacy noise as in ``conf_int``. ``interval="new"`` returns those of a new
+        record's target, by the released histogram of all residuals. ``level`` is the coverage. If a
+        coefficient that the row needs has no interval, both ends are NaN.
         """
         score = self._score_of(X, exposure=exposure, offset=offset, interval=interval, level=level)
         return self._loss().mean(score)
@@ -51,8 +51,8 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> float:
-        """Return the explained share of the variance; not private: it reads ``y`` without noise."""
-        from sklearn.metrics import r2_score  # noqa: PLC0415 (it takes a while to load)
+        """Return the explained share of the variance, which is not private: ``y`` gets no noise."""
+        from sklearn.metrics import r2_score  # noqa: PLC0415 (slow to load)
 
         warn_of_score(self)
         predictions = self.predict(X, exposure=exposure, offset=offset)
@@ -98,8 +98,8 @@ class LinearRegression(LeastSquares):
     Parameters
     ----------
     target
-        ``"mean"``, the conditional mean, to which the fit converges as ``n * epsilon`` grows; or
-        ``"robust"``, which keeps the bias of clipping skewed residuals and has less variance.
+        ``"mean"``: as ``n * epsilon`` grows, the fit converges to the conditional mean. Or
+        ``"robust"``: the fit keeps the bias of clipping skewed residuals, and has less variance.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to half the mean
         squared residual, as in ``sklearn.linear_model.TweedieRegressor(power=0)``. It is public and
@@ -112,11 +112,11 @@ class LinearRegression(LeastSquares):
 
     Notes
     -----
-    *Guarantee.* Everything the fitted object holds is (epsilon, delta)-differentially private for
-    replace-one neighbours with public ``n``, for every input.
+    *Guarantee.* The fitted object is (epsilon, delta)-differentially private for replace-one
+    neighbours with public ``n``, for every input.
 
     *Edge cases.* A row with a missing or infinite value is void: it contributes nothing and stays
-    counted. So is one with a negative ``sample_weight``.
+    counted. A row with a negative ``sample_weight`` is void, too.
 
     Examples
     --------
@@ -137,8 +137,8 @@ class HuberRegression(PrivateRegression):
     Parameters
     ----------
     threshold
-        Where the loss turns from squared to absolute, in multiples of the target's private scale;
-        from 1e-100 to 1e100.
+        The residual at which the loss changes from squared to absolute, in multiples of the
+        target's private scale; from 1e-100 to 1e100.
     {shared}
 
     References
@@ -172,8 +172,8 @@ class QuantileRegression(PrivateRegression):
 
     References
     ----------
-    Koenker and Bassett 1978; the smoothing is the loss's: by default a tenth of the
-    residuals' scale either way.
+    Koenker and Bassett 1978. The loss is smoothed, by default over a tenth of the residuals' scale
+    either way.
 
     Examples
     --------

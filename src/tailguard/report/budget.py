@@ -1,4 +1,4 @@
-"""The use of a budget: the share of the reserved cost that the releases of each stage spent.
+"""The use of a budget: the share of each stage in the reserved cost.
 
 Costs are compared in rho, which adds up for every mechanism (Bun and Steinke 2016, Lemma 2.3). For
 Gaussian releases a share of rho is a share of the total's squared mu, as in plans.
@@ -17,7 +17,7 @@ from tailguard.privacy.events import Event
 class StageShare:
     """The releases of one stage, their number, and their share of the reserved cost.
 
-    The share is None if a mechanism has no rho.
+    If a mechanism has no rho, the share is None.
     """
 
     stage: str
@@ -42,6 +42,6 @@ def stage_shares(certificate: Certificate) -> tuple[StageShare, ...]:
 
 
 def _rho(event: Event) -> float | None:
-    """Return the rho of an event; None if one of its leaves has no rho or may fail."""
+    """Return the rho of an event; None if a part of it has no rho, or has a failure probability."""
     accountant = ZcdpAccountant.of(event)
     return None if accountant is None or accountant.failure else accountant.rho

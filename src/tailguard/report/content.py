@@ -1,7 +1,7 @@
 """The content of a report as plain data: estimates, notes and a certificate.
 
-A model, a mean or a summary builds a ``Report`` from released numbers and declarations; the page
-contains nothing else.
+A model, a mean or a summary builds a ``Report`` from released numbers and declarations. The page
+shows nothing else.
 """
 
 import json
@@ -20,9 +20,9 @@ from tailguard.report.exports import nist_fields, registry_record
 from tailguard.report.page import report_page
 
 KEY = "tailguard_report"
-"""The key that marks the data as a report; its value is the version of the format."""
+"""The key that identifies the data of a report; its value is the version of the format."""
 VERSION = 1
-"""Increase it when a field changes its meaning, or the page changes."""
+"""The version of the format. Increase it if a field changes its meaning, or the page changes."""
 WANTED = "FILE must hold the data of a report, as tailguard wrote them; it does not."
 
 
@@ -39,12 +39,12 @@ class ReportedEstimate:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether there is a number."""
+        """Whether the number is known."""
         return not math.isnan(self.value)
 
     @property
     def has_interval(self) -> bool:
-        """Whether it has a confidence interval."""
+        """Whether the number has a confidence interval."""
         return self.is_estimated and self.low < self.high
 
 
@@ -83,7 +83,7 @@ class Report:
     certificate
         What was promised, spent, released and assumed.
     quantity
-        The name of what is estimated.
+        The kind of the estimates, such as ``coefficient``.
     estimates, level
         Released numbers with their intervals, and the confidence level.
     tables
@@ -91,7 +91,7 @@ class Report:
     notes
         Sentences that readers of the result need.
     facts
-        Declarations about the data, by their labels.
+        Declarations about the data, by label.
     stated
         Facts that only the curator can state.
 
@@ -116,10 +116,10 @@ class Report:
     stated: Stated = Stated()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data; an unknown number is None."""
+        """Return the report as plain data, in which an unknown number is None."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         content["facts"] = dict(self.facts or {})
-        content["estimates"] = [_written(asdict(each)) for each in self.estimates]
+        content["estimates"] = [_without_nan(asdict(each)) for each in self.estimates]
         content["tables"] = [asdict(each) for each in self.tables]
         content["stated"] = asdict(self.stated)
         content["certificate"] = self.certificate.to_dict()
@@ -127,13 +127,13 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """Read it back; refuse a certificate that differs from its recomputed values."""
+        """Read a report from plain data; refuse a certificate that fails recomputation."""
         try:
             check_version("report", data[KEY], newest=VERSION)
             content = {name: value for name, value in data.items() if name != KEY}
             certificate = Certificate.from_dict(content.pop("certificate"))
-            estimates = [ReportedEstimate(**_read(each)) for each in content.pop("estimates")]
-            tables = [_table_read(each) for each in content.pop("tables")]
+            estimates = [ReportedEstimate(**_with_nan(each)) for each in content.pop("estimates")]
+            tables = [_read_table(each) for each in content.pop("tables")]
             content["notes"] = tuple(content["notes"])
             content["stated"] = Stated(**content["stated"])
             report = cls(
@@ -142,7 +142,7 @@ class Report:
                 tables=tuple(tables),
                 **content,
             )
-            report.to_html()  # fails if a field is not of the type that the page needs
+            report.to_html()  # raises if a field has another type than the page needs
             return report
         except InputError:
             raise
@@ -150,7 +150,7 @@ class Report:
             raise InputError(WANTED) from None
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the report as JSON."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_registry(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Report:
         return registry_record(self.to_dict())
 
     def to_nist(self) -> dict[str, Any]:
-        """Return the fields that NIST SP 800-226 asks of a claim."""
+        """Return the fields that NIST SP 800-226 requires of a claim."""
         return nist_fields(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -166,14 +166,14 @@ class Report:
         write_file(path, self.to_html())
 
     def to_html(self) -> str:
-        """Return it as one HTML page that loads no other file."""
+        """Return the report as one HTML page that loads no other file."""
         return report_page(
             self.to_dict(), stage_shares(self.certificate), self.certificate.unproven()
         )
 
 
 class Reported:
-    """Mixin of results with a report, which the class builds in ``_report``."""
+    """Mixin of results with a report; the method ``_report`` of a class builds it."""
 
     def report(
         self,
@@ -183,9 +183,9 @@ class Reported:
         date: str | None = None,
         curator: str | None = None,
     ) -> Report:
-        """Return the report, and write it to ``path`` as one HTML page if a path is given.
+        """Return the report; with a ``path``, also write it there as one HTML page.
 
-        It contains what was released, promised and declared, and nothing else. ``dataset``,
+        It contains only released numbers, the promise and declarations. ``dataset``,
         ``date`` and ``curator`` are your own words; without them the page has "not stated".
         """
         report = self._report(Stated(dataset=dataset, date=date, curator=curator))
@@ -198,32 +198,32 @@ class Reported:
         """Return the report, with the curator's statements."""
 
 
-def _written(estimate: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nan(estimate: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in estimate.items()
     }
 
 
-def _read(estimate: Mapping[str, Any]) -> dict[str, Any]:
+def _with_nan(estimate: Mapping[str, Any]) -> dict[str, Any]:
     return {name: math.nan if value is None else value for name, value in estimate.items()}
 
 
-def _table_read(data: Mapping[str, Any]) -> ReportTable:
+def _read_table(data: Mapping[str, Any]) -> ReportTable:
     rows: Sequence[Sequence[str]] = data["rows"]
     headers = tuple(data["headers"])
     return ReportTable(data["title"], headers, tuple(map(tuple, rows)), data["note"])
 
 
 def write_file(path: object, text: str) -> None:
-    """Write a text file, or raise an error of one sentence."""
-    wanted = "path must be that of a file that can be written"
+    """Write a text file; if that fails, raise an ``InputError``."""
+    requirement = "path must be that of a file that can be written"
     try:
-        place = Path(path)  # type: ignore[arg-type]
-        if place.exists() and not (place.is_file() or place.is_dir()):
+        file = Path(path)  # type: ignore[arg-type]
+        if file.exists() and not (file.is_file() or file.is_dir()):
             raise ValueError  # a device
-        place.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except (TypeError, ValueError):
-        raise InputError(f"{wanted}; got {shown(path)}.") from None
+        raise InputError(f"{requirement}; got {shown(path)}.") from None
     except OSError as error:
-        raise InputError(f"{wanted}; {str(path)!r} was not: {error.strerror}.") from None
+        raise InputError(f"{requirement}; {str(path)!r} was not: {error.strerror}.") from None

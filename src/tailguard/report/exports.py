@@ -1,7 +1,7 @@
 """A report as a record of the deployments registry, and in the terms of NIST SP 800-226.
 
-A certificate provides the facts of a run. Facts that only the curator knows, such as the intended
-use, are as stated by the curator, or "not stated"; nothing is invented.
+The certificate provides the facts of a run. Facts that only the curator knows, such as the intended
+use, come from the curator; otherwise they are "not stated".
 
 Reference
 ---------
@@ -23,28 +23,26 @@ VARIANTS = {
     "zcdp": "Zero-concentrated DP",
     "gdp": "Custom",
 }
-"""Name of each guarantee in the registry, which has none for Gaussian differential privacy."""
+"""The registry's name of each guarantee; it has no name for Gaussian differential privacy."""
 DOMAIN = "all tables of {n} {records} with these columns, missing and infinite values included"
-UNPROTECTED = "the number of {records}, {n}; names and types of columns; what was declared of them"
+UNPROTECTED = "the number of {records}, {n}; names and types of columns; their declarations"
 NO_TUNING = (
     "Locations, scales, clips and counts that the method needs were released with noise and are "
-    "counted; the run read nothing else. What was done with the data before is not stated."
+    "counted; the run read nothing else. Earlier processing of the data is not stated."
 )
 FLOATS = (
     "Noise is drawn as whole numbers on a lattice; sums are rounded to it, and that is charged."
 )
-TIMING = (
-    "Records are read in the same steps whatever they hold; running time is not proved private."
-)
+TIMING = "Records of any content are read in the same steps; running time is not proved private."
 POST_PROCESSING = "Everything that is computed from the listed releases costs nothing more."
 
 
 def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return a draft of a record of the deployments registry, from a report's dictionary."""
     certificate, stated = report["certificate"], _stated(report)
-    made = ". ".join([*_mechanisms(certificate), *_software(certificate), FLOATS])
+    mechanisms = ". ".join([*_mechanisms(certificate), *_software(certificate), FLOATS])
     by_row = certificate["unit"]["person"] is None
-    counted = {"n": certificate["n_rows"], "records": "rows" if by_row else "persons"}
+    counts = {"n": certificate["n_rows"], "records": "rows" if by_row else "persons"}
     return {
         "url_slug": _slug(f"{stated['dataset']} {report['subject']}"),
         "status": "Draft",
@@ -56,13 +54,13 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
                 "intended_use": NOT_STATED,
                 "data_product_type": _product(report),
                 "data_product_region": NOT_STATED,
-                "description": f"{report['subject']} of {counted['n']} {counted['records']}.",
+                "description": f"{report['subject']} of {counts['n']} {counts['records']}.",
                 "publication_date": stated["date"],
             },
             "dp_variant": {
                 "variant_name": VARIANTS[certificate["guarantee"]["kind"]],
-                "data_domain": DOMAIN.format(**counted),
-                "unprotected_quantities": UNPROTECTED.format(**counted),
+                "data_domain": DOMAIN.format(**counts),
+                "unprotected_quantities": UNPROTECTED.format(**counts),
             },
             "privacy_loss": {
                 "privacy_unit": certificate["protects"],
@@ -83,7 +81,7 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": NO_TUNING,
-                "mechanisms": made,
+                "mechanisms": mechanisms,
                 "justification": NOT_STATED,
             },
             "administrative": {"sources": NOT_STATED, "registry_authors": [NOT_STATED]},
@@ -92,7 +90,7 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that SP 800-226 asks of a claim, from the top of its pyramid down."""
+    """Return the fields that SP 800-226 requires of a claim, from the top of its pyramid down."""
     certificate, stated = report["certificate"], _stated(report)
     return {
         "privacy_parameters": dict(certificate["guarantee"]),
@@ -128,13 +126,13 @@ def _stated(report: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _product(report: Mapping[str, Any]) -> str:
-    """Return the registry's product type of coefficients, or of anything else."""
+    """Return the registry's product type: a model for coefficients, else statistics."""
     is_model = report["quantity"] == "coefficient"
     return "Machine learning model" if is_model else "Summary statistics"
 
 
 def _parameters(guarantee: Mapping[str, Any]) -> dict[str, float]:
-    """Return the parameters in the registry's terms; mu is stated as the rho it implies."""
+    """Return the parameters in the registry's terms; a mu becomes the rho that it implies."""
     numbers = {name: value for name, value in guarantee.items() if name != "kind"}
     if "mu" in numbers:
         return {"rho": numbers["mu"] ** 2 / 2.0}
@@ -142,20 +140,22 @@ def _parameters(guarantee: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _mechanisms(certificate: Mapping[str, Any]) -> list[str]:
-    """Describe how often each mechanism answered each kind of query."""
+    """Count the releases of each mechanism and kind of query."""
     counted: Counter[tuple[str, str]] = Counter()
     for release in certificate["releases"]:
         counted[release["mechanism"], release["kind"]] += release["times"]
-    return [f"{how} ({kind}), {times} releases" for (how, kind), times in counted.items()]
+    return [
+        f"{mechanism} ({kind}), {times} releases" for (mechanism, kind), times in counted.items()
+    ]
 
 
 def _software(certificate: Mapping[str, Any]) -> list[str]:
-    """Describe the library, how noise was drawn, and limits of the mechanisms."""
+    """Describe the library, its sampler of noise, and limits of the mechanisms."""
     return [f"tailguard {certificate['version']}", certificate["sampler"], *certificate["remarks"]]
 
 
 def _ledger(certificate: Mapping[str, Any]) -> str:
-    """Describe which ledgers were charged; what other runs cost is not in a certificate."""
+    """Describe which ledgers were charged; a certificate has no costs of other runs."""
     entries = certificate["ledger_entries"]
     lines = [f"entry {each['position']} of {each['ledger']!r}" for each in entries]
     return f"charged to {', '.join(lines)}" if lines else "no ledger was charged"

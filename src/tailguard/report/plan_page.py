@@ -1,6 +1,7 @@
-"""The page of a plan: sliders over predictions that were worked out beforehand, in one file.
+"""Render a plan as one HTML page with sliders over precomputed predictions.
 
-It asks for nothing from the web. The one script that may run is ``planner.js``, by its digest.
+The page loads no other file. The only script that may run is ``planner.js``, identified by its
+digest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ WORDS = {
     "hidden": "With so little, the default fit is little more than a constant.",
 }
 NO_SCRIPT = (
-    "The sliders need a script, which did not run. The table has what is predicted at first."
+    "The sliders need a script, which did not run. The table has predictions for their start."
 )
 DELTA = (
     "Delta times the number of records is 0.1 or more. At one over the number of records the "
@@ -31,13 +32,13 @@ DELTA = (
 def plan_page(grid: Mapping[str, Any]) -> str:
     """Render the predictions of ``tailguard.planning.prediction_grid`` as one page of HTML."""
     script, start, axes = asset("planner.js"), grid["start"], grid["axes"]
-    shown = [row[start["epsilon"]] for row in grid["cells"][start["n_features"]]]
+    shown_cells = [row[start["epsilon"]] for row in grid["cells"][start["n_features"]]]
     odds = [_odds(grid["guarantee"], epsilon) for epsilon in axes["epsilon"]]
     cells = (cell for block in grid["cells"] for row in block for cell in row if cell)
     errors = [cell[0] for cell in cells if cell[0] > 0.0]
-    ends = [min(errors, default=1.0), max(errors, default=1.0)]
+    error_range = [min(errors, default=1.0), max(errors, default=1.0)]
     delta = grid["guarantee"].get("delta", 0.0)
-    data = {**grid, "words": WORDS, "odds": odds, "range": ends, "delta": delta}
+    data = {**grid, "words": WORDS, "odds": odds, "range": error_range, "delta": delta}
     title = f"Plan: {grid['task']}" + (f", delta = {delta:g}" if delta else ", delta = 0")
     parts = [
         *html_head(title, script),
@@ -46,12 +47,12 @@ def plan_page(grid: Mapping[str, Any]) -> str:
         f"<noscript><p>{NO_SCRIPT}</p></noscript>\n</header>\n<main>",
         *_sliders(axes, start),
         '<div class="panel" role="status">',
-        f'<p id="prediction">{html_words(_sentence(grid, shown[start["n_rows"]]))}</p>',
+        f'<p id="prediction">{html_words(_sentence(grid, shown_cells[start["n_rows"]]))}</p>',
         f'<p id="odds">{html_words(odds[start["epsilon"]])}</p>',
         f'<p id="delta-warning" hidden>{DELTA}</p>\n</div>',
         f"<p>Unit of the error: {html_words(grid['unit'])}.</p>",
         *_curve(),
-        *_errors(axes["n_rows"], shown),
+        *_errors(axes["n_rows"], shown_cells),
         "</main>",
         f'<script type="application/json" id="plan-data">{safe_json(data)}</script>',
         f"<script>{script}</script>\n</body>\n</html>",
@@ -60,16 +61,16 @@ def plan_page(grid: Mapping[str, Any]) -> str:
 
 
 def _odds(guarantee: Mapping[str, Any], epsilon: float) -> str:
-    right = odds_of({**guarantee, "epsilon": epsilon}).right_guesses
+    right_guesses = odds_of({**guarantee, "epsilon": epsilon}).right_guesses
     return (
         f"Epsilon {epsilon:g}: an attacker who knows all other records guesses which of two "
-        f"versions a record has. At most {percent(right)} of such guesses are right, where a coin "
-        "has 50 %."
+        f"versions a record has. At most {percent(right_guesses)} of such guesses are right; "
+        "a coin toss is right in 50 %."
     )
 
 
 def _sentence(grid: Mapping[str, Any], cell: Sequence[Any] | None) -> str:
-    """Describe the prediction at a place, as the script does."""
+    """Describe the prediction of a cell, in the words of the script."""
     if cell is None:
         return WORDS["nothing"]
     start = f"{grid['methods'][cell[1]]}: predicted error {cell[0]:.3g}."
@@ -77,7 +78,7 @@ def _sentence(grid: Mapping[str, Any], cell: Sequence[Any] | None) -> str:
 
 
 def _sliders(axes: Mapping[str, Sequence[float]], start: Mapping[str, int]) -> Iterator[str]:
-    """Yield a slider for each axis, at its start; the script switches them on."""
+    """Yield a slider for each axis, at its start; the script enables the sliders."""
     for name, label in AXES.items():
         value, last = f"{axes[name][start[name]]:,}", len(axes[name]) - 1
         yield (
@@ -89,7 +90,7 @@ def _sliders(axes: Mapping[str, Sequence[float]], start: Mapping[str, int]) -> I
 
 
 def _curve() -> Iterator[str]:
-    """Yield the curve of the table, which says the same in numbers."""
+    """Yield the curve of the errors, which the table also has as numbers."""
     yield '<svg class="curve" viewBox="0 0 600 200" aria-hidden="true">'
     yield '<path class="axis" d="M10 10V190H590" fill="none"/>'
     yield '<polyline id="curve" class="interval" fill="none" points=""/>'
