@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.cli.app import _complain, _say_warning
+from tailguard.cli.app import _print_error, _print_warning
 from tailguard.printable import printable, printable_lines
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
@@ -136,8 +136,8 @@ def test_a_warning_shows_none(capsys):
     with warnings.catch_warnings(record=True, action="always") as caught:
         warn_before_spending(f"of {NAMES[0]} little is known.")
     assert_plain(str(caught[0].message))
-    _say_warning(f"of another library: {NAMES[0]}\n{NAMES[1]}")
-    _complain(f"of another library: {NAMES[0]}\n{NAMES[1]}", code=2)
+    _print_warning(f"of another library: {NAMES[0]}\n{NAMES[1]}")
+    _print_error(f"of another library: {NAMES[0]}\n{NAMES[1]}", code=2)
     assert_plain(capsys.readouterr().err)
 
 

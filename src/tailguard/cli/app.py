@@ -53,10 +53,10 @@ from tailguard.printable import printable
 from tailguard.version import __version__
 from tailguard.wing import wing
 
-# Exit codes: 0, done; 1, an internal error, with a constant sentence; 2, a bad input, with one
-# sentence that names the parameter, what was given and what is allowed; 3, a table most of whose
-# records cannot be used. Nothing printed to stderr depends on the values of records, except through
-# released numbers.
+# Exit codes: 0, success; 1, an internal error, with a constant message; 2, an invalid input, with a
+# sentence that has the parameter, its value and what is allowed; 3, a table with mostly unusable
+# records. Nothing printed to stderr depends on the values of records, except through released
+# numbers.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
@@ -67,8 +67,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
-    suggest_commands=False,  # its suggestion is a second sentence
-    pretty_exceptions_enable=False,  # its tracebacks print local variables, hence records
+    suggest_commands=False,  # an error must be one sentence
+    pretty_exceptions_enable=False,  # they print local variables, which may be records
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
@@ -88,9 +88,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
 if papers := wing("reproduce.command"):
     COMMANDS["reproduce"] = papers.reproduce
 for name, command in COMMANDS.items():
-    own_page = command in (fit.search, predict.score)
-    explained = command if own_page else sys.modules[command.__module__]
-    app.command(name, help=page(explained.__doc__))(command)
+    has_own_help = command in (fit.search, predict.score)
+    documented = command if has_own_help else sys.modules[command.__module__]
+    app.command(name, help=page(documented.__doc__))(command)
 app.add_typer(ledger.app, name="ledger")
 
 
@@ -121,18 +121,18 @@ def run(arguments: Sequence[str]) -> int:
     """
     with catch_warnings():
         simplefilter("always", BudgetWarning)
-        warnings.showwarning = _say_warning
+        warnings.showwarning = _print_warning
         return _run(arguments)
 
 
-def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one sentence on one line."""
     typer.echo(f"Warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 @cache
 def _commands() -> Any:
-    """Return the tree of all commands, once built: this takes longer than most commands run."""
+    """Return the tree of all commands; building it takes longer than most commands."""
     return get_command(app)
 
 
@@ -145,34 +145,36 @@ def _run(arguments: Sequence[str]) -> int:
         )
     except typer.TyperException as error:
         _drop_far_guesses(error)
-        return _complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}", code=2)
+        return _print_error(
+            f"{error.format_message().rstrip('.')}; see {_help_command(error)}", code=2
+        )
     except UnusableTableError as error:
-        return _complain(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
+        return _print_error(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
-        return _complain(with_options(str(error), options_of(_commands(), arguments)), code=2)
+        return _print_error(with_options(str(error), options_of(_commands(), arguments)), code=2)
     except Exception:
         if os.environ.get("TAILGUARD_DEBUG") == "1":
             raise
-        return _complain(INTERNAL_ERROR, code=1)
+        return _print_error(INTERNAL_ERROR, code=1)
     return int(code or 0)
 
 
 def _drop_far_guesses(error: Any) -> None:
-    """Keep suggestions close to the misspelt option: --out is no suggestion for --bounds."""
+    """Drop suggestions that differ much from the misspelt option, such as --out for --bounds."""
     if guesses := getattr(error, "possibilities", None):
-        # All options begin with dashes, so dashes do not count as similar.
+        # Compare without the dashes, which all options have.
         names = {guess.lstrip("-"): guess for guess in guesses}
-        near = get_close_matches(error.option_name.lstrip("-"), names, cutoff=0.6)
-        error.possibilities = [names[name] for name in near]
+        close = get_close_matches(error.option_name.lstrip("-"), names, cutoff=0.6)
+        error.possibilities = [names[name] for name in close]
 
 
-def _help_of(error: typer.TyperException) -> str:
-    """Name the help page of the command that was misused."""
+def _help_command(error: typer.TyperException) -> str:
+    """Return the command line that prints the help of the misused command."""
     context = getattr(error, "ctx", None)
     return f"{context.command_path if context else 'tailguard'} --help"
 
 
-def _complain(message: str, *, code: int) -> int:
+def _print_error(message: str, *, code: int) -> int:
     """Print one sentence on one line."""
     sentence = printable(" ".join(message.split()))
     typer.echo(f"Error: {sentence.rstrip('.')}.", err=True)

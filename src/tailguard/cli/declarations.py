@@ -1,4 +1,4 @@
-"""What a command line declares of a file's columns, by options and a schema file, as one schema."""
+"""The schema of a file's columns, from the options of a command and a schema file."""
 
 import shlex
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from tailguard.data.terms.formula import with_formula
 from tailguard.gate.record_check import Remedies
 
 AS_GIVEN = ("exposure", "max_rows", "offset", "other", "person", "row_id", "weight", "weight_bound")
-"""Options that the schema takes as they are given."""
+"""Options that the schema takes unchanged."""
 
-# What to do on a command line where most records cannot be used.
+# Advice for command lines if most records cannot be used.
 REMEDIES: Remedies = {
     ("feature", False): "declare its levels (--categorical {word}=A,B) or dates (--dates "
     "{word}=ORIGIN,days), write 2,5 as 2.5, turn it into numbers, or leave it out (--drop {word})",
@@ -45,15 +45,15 @@ REMEDIES: Remedies = {
 
 
 def declared_schema(given: Mapping[str, Any]) -> Schema:
-    """Return what a schema file and the options declare; nothing may be declared by both.
+    """Return the schema of a schema file and the options, which must not declare the same thing.
 
-    ``given`` are options by their names; ``columns`` chooses among what the file declares.
+    ``given`` has options by name. Its ``columns`` selects columns that the file declares.
     """
     path, columns = given.get("schema"), given.get("columns")
     features, drop, classes = given.get("features"), given.get("drop"), given.get("classes")
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
-        stored = _narrowed(stored, names_of("--columns", columns))
+        stored = _restricted(stored, names_of("--columns", columns))
     levels = levels_of(given.get("categorical") or []) or None
     constants = constants_of(given.get("missing") or [], levels or stored.categorical) or None
     return stored.with_declared(
@@ -70,27 +70,32 @@ def declared_schema(given: Mapping[str, Any]) -> Schema:
 
 
 def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
-    """Return the schema with its features named; refuse columns that cannot be read as numbers."""
+    """Return the schema with its features listed; refuse columns of a type that is not numeric."""
     if formula is not None:
         schema = with_formula(schema, formula, table.names)
     if schema.target is None:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
-    beside = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
-    others = [name for name in (*beside, schema.person) if name]
-    check_columns(others, table.names, table.where)
+    roles = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
+    role_columns = [name for name in (*roles, schema.person) if name]
+    check_columns(role_columns, table.names, table.where)
     schema = schema.settled(table.names, table.where)
-    labels = any(isinstance(label, str) for label in schema.classes or ())
-    numbers = (None if labels else schema.target, schema.exposure, schema.offset, schema.weight)
-    table.check_types([*schema.numeric, *filter(None, numbers)])
+    has_text_labels = any(isinstance(label, str) for label in schema.classes or ())
+    numeric_roles = (
+        None if has_text_labels else schema.target,
+        schema.exposure,
+        schema.offset,
+        schema.weight,
+    )
+    table.check_types([*schema.numeric, *filter(None, numeric_roles)])
     return schema
 
 
 def tell_undeclared(
     schema: Schema, table: Table, option: str = "--features", *, by_cell: bool = False
 ) -> None:
-    """Print which columns are read as numbers since nothing was declared of them, if any are."""
+    """Print the undeclared columns, which are read as numbers, if there are any."""
     if undeclared := schema.undeclared(table.names):
         path = Path(table.where)
         print_wrapped(Console(), undeclared_sentence(undeclared, path, option, by_cell=by_cell))
@@ -101,22 +106,22 @@ def undeclared_sentence(
 ) -> str:
     """Return the note that undeclared columns are read as numbers, and how to declare them.
 
-    It is made of the header alone.
+    It depends only on the header.
     """
-    name, some = shlex.quote(names[-1]), shlex.quote(",".join(names[:2]))
+    name, first_names = shlex.quote(names[-1]), shlex.quote(",".join(names[:2]))
     levels = shlex.quote(f"{names[-1]}=A,B")
-    begin = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
+    schema_command = f"tailguard schema {shlex.quote(str(path))} --out schema.json"
     words = undeclared_words(names, by_cell=by_cell)
     return (
         f"{words[0].upper()}{words[1:]}; where that is wrong, declare levels "
         f"(--categorical {levels}), leave columns out (--drop {name}), choose them "
-        f"({option} {some}) or declare all in a file (--schema schema.json, which '{begin}' "
-        "begins)."
+        f"({option} {first_names}) or declare all in a file (--schema schema.json, which "
+        f"'{schema_command}' begins)."
     )
 
 
-def _narrowed(schema: Schema, columns: tuple[str, ...]) -> Schema:
-    """Return what a schema declares of these columns, all of them as features."""
+def _restricted(schema: Schema, columns: tuple[str, ...]) -> Schema:
+    """Return the declarations of these columns, all of which become features."""
     return replace(
         schema,
         features=columns,

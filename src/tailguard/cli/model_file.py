@@ -1,4 +1,4 @@
-"""The models that ``fit`` offers by name, and the option that belongs to each."""
+"""The models of ``tailguard fit``, the options of each, and loading of model files."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ PARAMETERS = {
     "--classes": ("classes",), "--keep": ("n_nonzero",), "--level": ("level",),
     "--power": ("p", "power"), "--threshold": ("threshold",),
 }  # fmt: skip
-"""Option -> the estimator parameters that it may set; an estimator has at most one of them."""
+"""Option -> parameters that it may set; an estimator has at most one of these parameters."""
 
 
 def _parameter(option: str, estimator: Any) -> str | None:
@@ -23,7 +23,7 @@ def _parameter(option: str, estimator: Any) -> str | None:
 
 
 def takers(option: str) -> str:
-    """List the models that an option belongs to, for messages and help."""
+    """Return the names of the models that have an option, for messages and help."""
     return " or ".join(name for name in ESTIMATORS if _belongs(option, estimator_called(name)))
 
 
@@ -35,26 +35,28 @@ def _belongs(option: str, estimator: Any) -> bool:
 
 
 def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[str, Any]) -> Any:
-    """Build an estimator, refusing options of other models; options that are None are ignored."""
+    """Build an estimator; refuse options of other models, and ignore options that are None."""
     estimator = estimator_called(check_choice("--model", model, ESTIMATORS))
-    chosen = dict(parameters)
+    arguments = dict(parameters)
     for option, value in own_options.items():
         if value is None:
             continue
         if not _belongs(option, estimator):
             raise InputError(f"{option} belongs to --model {takers(option)}; got --model {model}.")
         if option == "--alpha":
-            check_ridge(value)  # before any message about columns
-        if option in PARAMETERS and option != "--classes":  # these are part of the schema
-            chosen[str(_parameter(option, estimator))] = value
-    return estimator(**chosen)
+            check_ridge(value)  # raises before any message about columns is printed
+        if option in PARAMETERS and option != "--classes":  # the schema has the classes
+            arguments[str(_parameter(option, estimator))] = value
+    return estimator(**arguments)
 
 
 def load_model(path: Path) -> Any:
-    """Read the fitted estimator of a model file; any other file raises an error of one sentence."""
+    """Return the fitted estimator of a model file; raise ``InputError`` for any other file."""
     estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
     names = estimator._names()
-    if estimator.schema_ is None and names is not None:  # a table fitted in Python
+    if (
+        estimator.schema_ is None and names is not None
+    ):  # fitted in Python to a table without a schema
         missing = {names[place]: value for place, value in estimator._constants().items()}
         estimator._keep_columns(None, Schema(features=names, missing=missing))
     return estimator

@@ -1,4 +1,4 @@
-"""The names of options in errors, which name parameters as Python calls them."""
+"""Replace the names of Python's parameters in errors by the names of options."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,18 @@ RENAMED = {
     "sample_weight": "weight",
     "weight": "person_weight",
 }
-"""Python's name -> the name of commands, unless a command has a parameter of Python's name."""
+"""Parameter in Python -> parameter of a command, unless the command has Python's name, too."""
 SENTENCES = {
     r"^weight(?= must be (?:left out without person=|one of 'person'))": "person_weight",
     r"^order(?= must be (?!one of))": "moment_order",
 }
-"""Beginnings of sentences -> their parameter, where its name in Python has two senses."""
+"""Beginning of an error -> parameter of a command, for names that have two meanings in Python."""
 DECLARED_LEVELS = "schema={'categorical': {name: [levels]}}"
 QUOTED, MATCHES_NOTHING = r"(?<!\w)'[^']*'(?!\w)", r"(?!)"
 
 
 def options_of(command: Any, arguments: Sequence[str]) -> dict[str, str]:
-    """Return the options of the command that was called, by the names of its parameters."""
+    """Return the options of the called command, by the names of its parameters."""
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
     longest = {option.name: max(option.opts, key=len) for option in command.params}
@@ -38,10 +38,10 @@ def options_of(command: Any, arguments: Sequence[str]) -> dict[str, str]:
 
 
 def with_options(sentence: str, options: Mapping[str, str]) -> str:
-    """Return an error that names options in the place of the parameters of Python.
+    """Return an error with options in place of Python's parameters.
 
-    A name of several words is replaced wherever it stands; one of a single word, which may be plain
-    English, where a sentence begins with it or a value follows. What is quoted stays.
+    A name of several words is replaced everywhere. A single word may be plain English, so it is
+    replaced only at the beginning of a sentence or before a value. Quoted texts stay unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Printing by the commands: coefficients beside their privacy noise, wrapped and plain texts."""
+"""Printing by the commands: coefficients, notes, wrapped and plain texts."""
 
 from textwrap import fill
 from typing import Any
@@ -29,13 +29,13 @@ def print_coefficients(console: Console, model: Any) -> None:
 
 
 def print_wrapped(console: Console, text: str) -> None:
-    """Print a paragraph, wrapped to the screen and no wider than a certificate."""
+    """Print a paragraph, wrapped to the width of the screen or, if smaller, of a certificate."""
     width = min(console.width, WIDTH)
     print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
 
 
 def print_declared(console: Console, model: Any) -> None:
-    """Print constants for missing cells, assumptions, and how many records can be used."""
+    """Print constants for missing cells, assumptions, and the number of usable records."""
     for line in declared_lines(model):
         print_wrapped(console, line)
 
@@ -48,5 +48,5 @@ def print_notes(console: Console, model: Any) -> None:
 
 
 def print_plain(console: Console, text: str) -> None:
-    """Print a text as it is: no markup, no colours, no new line breaks."""
+    """Print a text without markup, colours or new line breaks."""
     console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)

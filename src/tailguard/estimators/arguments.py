@@ -20,11 +20,11 @@ Attributes
 Notes
 -----
 *Guarantee.* As for ``LinearRegression``."""
-"""The text that replaces ``{shared}``, after the estimator's own parameters."""
+"""The text that replaces ``{shared}`` in a docstring."""
 
 
 def with_shared(doc: str, base: str) -> str:
-    """Fill in the shared parameters and attributes, from the docstring of the base."""
+    """Fill in the shared parameters and attributes from the docstring of the base class."""
     sections = {
         name.lower(): text.strip()
         for name, text in re.findall(r"(?ms)^(\w+)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", cleandoc(base))
@@ -36,21 +36,21 @@ def with_shared(doc: str, base: str) -> str:
 
 
 class NamedArguments:
-    """Mixin of estimators whose errors suggest the parameter that an unknown one may mean."""
+    """Mixin of estimators; errors for an unknown parameter suggest a known one."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters, and any without a name."""
+        """Refuse unknown parameters and positional ones."""
         if args:
             raise ArgumentError(
                 f"{cls.__name__} must be given its parameters by name, such as epsilon=1.0."
             )
-        known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is the object
+        known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is self
         check_arguments(cls.__name__, parameters, known)
         return super().__new__(cls)
 
 
 def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> None:
-    """Refuse an exposure, given or declared, for a model whose score is no logarithm."""
+    """Refuse an exposure, given or declared, for a model without a logarithmic link."""
     if model.takes_exposure or (exposure is None and declared is None):
         return
     whose = f"a {type(model).__name__}, whose link is no logarithm"
@@ -65,7 +65,7 @@ def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> No
 
 
 def check_target(model: BaseEstimator, y: Any) -> None:
-    """Refuse a missing target, and warn of a column as scikit-learn does; its shape is public."""
+    """Refuse a missing target; warn of a target with a second axis, as scikit-learn does."""
     if y is None:
         raise InputError(
             f"{type(model).__name__} requires y to be passed, but the target y is None."

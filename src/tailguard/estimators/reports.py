@@ -20,18 +20,18 @@ from tailguard.report.content import Report, ReportedEstimate, Stated
 
 
 def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Report:
-    """Return the report of a fitted model, with what was stated of the data and further notes."""
-    centred = (CORRECTED,) if model.interval_center_ is not None else ()
-    facts = _declared_columns(model)
-    of_target = f" of {facts['target']}" if "target" in facts else ""
+    """Return the report of a fitted model, with the curator's statements and further notes."""
+    estimand = (CORRECTED,) if model.interval_center_ is not None else ()
+    declared = _declared_columns(model)
+    of_target = f" of {declared['target']}" if "target" in declared else ""
     return Report(
         subject=f"{type(model).__name__}{of_target}",
         certificate=model.certificate_,
         quantity="coefficient",
         estimates=_coefficients(model),
         level=LEVEL,
-        notes=(*map(note_line, model.notes_), *baseline_notes(model), *centred, *notes),
-        facts=facts,
+        notes=(*map(note_line, model.notes_), *baseline_notes(model), *estimand, *notes),
+        facts=declared,
         stated=stated,
     )
 
@@ -43,7 +43,7 @@ def mean_report(
     stated: Stated,
     notes: tuple[str, ...] = (),
 ) -> Report:
-    """Return the report of private means, from name, value and predicted noise of each."""
+    """Return the report of private means; a row has name, value and predicted noise."""
     estimates = (ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows)
     return Report(
         subject=f"private mean ({method})",
@@ -56,10 +56,10 @@ def mean_report(
 
 
 def _coefficients(model: Any) -> tuple[ReportedEstimate, ...]:
-    """Return the coefficients that a summary shows, with interval or reason."""
+    """Return the coefficients that a summary shows, each with its interval or its reason."""
     rows, reasons = coefficient_rows(model), list(model.reasons_)
-    has_stds = model.coef_std_ is not None
-    ends = intervals(model, LEVEL) if has_stds else np.full((len(rows), 2), math.nan)
+    has_intervals = model.coef_std_ is not None
+    ends = intervals(model, LEVEL) if has_intervals else np.full((len(rows), 2), math.nan)
     estimates = []
     for row in shown_rows(model):
         name, value, noise = rows[row]
@@ -70,7 +70,7 @@ def _coefficients(model: Any) -> tuple[ReportedEstimate, ...]:
 
 
 def _declared_columns(model: Any) -> Mapping[str, str]:
-    """Return target, exposure and constants, where a schema or the parameters name them."""
+    """Return target, exposure and constants for missing cells, if they are declared."""
     schema = model.schema_
     facts = {} if schema is None else {"target": schema.target, "exposure": schema.exposure}
     constants = missing_cells(model)

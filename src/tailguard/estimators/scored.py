@@ -1,7 +1,7 @@
 """The checked targets, predictions and weights of a score.
 
-Errors of scikit-learn's metrics print targets. So the checks here refuse the same inputs first, and
-their messages print no target.
+Errors of scikit-learn's metrics print targets. So these checks refuse the same inputs first, with
+messages that print no target.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from tailguard.data.matrices import to_vector
 def scored_rows(
     predicted: FloatArray, y: Any, sample_weight: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return targets, predictions and weights of the rows that count."""
+    """Return targets, predictions and weights of the rows whose weight is above zero."""
     weights = row_weights(sample_weight, len(predicted))
     counts = weights > 0.0
     targets = to_vector(y, n_rows=len(predicted))[counts]
@@ -34,7 +34,7 @@ def scored_rows(
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Return the weight of each row in a score; 1 if none are given."""
+    """Return the weight of each row in a score, by default 1."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = to_vector(sample_weight, "sample_weight", n_rows=n_rows)

@@ -13,7 +13,7 @@ from tailguard.sets.sparse_ball import SparseBall
 
 
 class _Sparse:
-    """Base of sparse models: the set of sparse weights, and the support that was found."""
+    """Base of sparse models: the set of sparse weights, and the support of the fit."""
 
     n_nonzero: int
     coef_: NDArray[np.float64]
@@ -23,23 +23,23 @@ class _Sparse:
 
     @property
     def support_(self) -> NDArray[np.int64]:
-        """The columns that were kept, in rising order."""
+        """The selected columns, in ascending order."""
         return np.flatnonzero(self.coef_)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseLinearRegression(_Sparse, LeastSquares):
-    """Private least squares with at most ``n_nonzero`` columns, for many more columns than that.
+    """Private least squares with at most ``n_nonzero`` columns, selected from many more.
 
-    Each column is divided by a private scale, after a private centre is subtracted if there is an
-    intercept. If there are too many columns for that (the plan says so), all share one private
+    Each column is divided by a private scale; with an intercept, a private centre is subtracted
+    first. If there are too many columns for that, as the plan then says, all share one private
     scale: columns should then be in comparable units and lie around zero. Or state their scales and
     centres with ``solver=tg.solvers.HardThresholding(feature_scale=..., feature_center=...)``.
 
     Parameters
     ----------
     n_nonzero
-        How many columns are kept; the intercept is not counted.
+        The number of selected columns, without the intercept.
     target
         Only ``"mean"``: ``"robust"`` is for ``LinearRegression``.
     {shared_parameters}
@@ -47,15 +47,15 @@ class SparseLinearRegression(_Sparse, LeastSquares):
     Attributes
     ----------
     support_
-        The columns that are kept; coefficients of others are zero, and their noise is NaN.
+        The selected columns. Coefficients of all others are zero, and their noise is NaN.
     {shared_attributes}
 
     Notes
     -----
-    *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
+    *Guarantee.* As for ``LinearRegression``; it includes the choice of columns.
 
-    *Edge cases.* If there are no more columns than ``n_nonzero``, all are kept. There are no
-    intervals: none here would count that the columns were chosen on the same records.
+    *Edge cases.* If there are at most ``n_nonzero`` columns, all are selected. There are no
+    intervals, since they would not count the selection of columns on the same records.
 
     References
     ----------
@@ -77,14 +77,14 @@ class SparseLinearRegression(_Sparse, LeastSquares):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseLogisticRegression(_Sparse, LogisticRegression):
-    """Private logistic regression with at most ``n_nonzero`` columns, for many more than that.
+    """Private logistic regression with at most ``n_nonzero`` columns, selected from many more.
 
     The notes on columns in :class:`SparseLinearRegression` apply here, too.
 
     Parameters
     ----------
     n_nonzero
-        How many columns are kept; the intercept is not counted.
+        The number of selected columns, without the intercept.
     classes
         The two labels, declared by the user, as for ``LogisticRegression``.
     alpha
@@ -94,14 +94,14 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
     Attributes
     ----------
     support_
-        The columns that are kept; coefficients of others are zero, and their noise is NaN.
+        The selected columns. Coefficients of all others are zero, and their noise is NaN.
     classes_
         The declared labels as an array.
     {shared_attributes}
 
     Notes
     -----
-    *Guarantee.* As for ``LinearRegression``; which columns are kept is part of what is protected.
+    *Guarantee.* As for ``LinearRegression``; it includes the choice of columns.
 
     *Edge cases.* A record whose label is not declared is void, and no message names it.
     Coefficients of strong signals are too small: there are few steps, and the slope is flat there.

@@ -1,10 +1,11 @@
 """Weighted logistic slopes of at most one half: half the noise, nearly the same information.
 
-The slope ``p - y`` may be one, although it is near one half for uncertain outcomes. Multiplied by
-``0.5 / max(p, 1 - p)``, no slope exceeds one half. Slopes still average zero if ``p`` is the
-probability of a one, since both outcomes have the same weight. Among all weights by the score, none
-keeps more curvature for this bound. Two properties are lost: equal weights of certain and uncertain
-records, which are best if noise is small, and the optimum of log-loss if no score is true.
+A logistic slope ``p - y`` may be as large as one, although it is near one half for uncertain
+outcomes. The factor ``0.5 / max(p, 1 - p)`` bounds slopes by one half. Both outcomes have the same
+weight, so slopes still average zero if ``p`` is the probability of a one. No other weight that
+depends on the score has more curvature at this bound. Two properties are lost: equal weights of
+certain and uncertain records, which are best if noise is small, and the optimum of log-loss if no
+linear score is the true log-odds.
 
 Reference
 ---------
@@ -30,8 +31,8 @@ BOUND = 0.5
 class BalancedLogistic(Logistic):
     """The loss with these slopes: linear for unexpected outcomes, exponential for expected ones.
 
-    It is not canonical, so the default method refuses it. That method itself uses these slopes for
-    ``Logistic`` if noise is large.
+    The loss is not canonical, so the default method refuses it. For ``Logistic``, the default
+    method uses these slopes itself if noise is large.
 
     Examples
     --------
@@ -51,12 +52,12 @@ class BalancedLogistic(Logistic):
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """``0.5 * (p - target) / max(p, 1 - p)``, where ``p`` is the predicted probability."""
-        likely = self.mean(np.abs(score))
-        slope: FloatArray = BOUND * np.subtract(self.mean(score), target) / likely
-        return np.clip(slope, -BOUND, BOUND)  # rounding may move a quotient beyond one
+        likelier = self.mean(np.abs(score))
+        slope: FloatArray = BOUND * np.subtract(self.mean(score), target) / likelier
+        return np.clip(slope, -BOUND, BOUND)  # rounding may give a quotient above one
 
     def slope_bound(self) -> float:
-        """One half, whatever the score."""
+        """One half, for every score."""
         return BOUND
 
     def curvature_bound(self) -> float:

@@ -1,7 +1,6 @@
-"""Compile gradients of one record with Numba on first use, those of users too.
+"""Compile gradients of one record with Numba on first use, the library's and users' gradients.
 
-Machine code of the library's own gradients is kept on disk: only the first use on a machine
-compiles.
+Machine code of the library's gradients is stored on disk, so they are compiled once per machine.
 """
 
 from collections.abc import Callable
@@ -27,9 +26,9 @@ def compile_gradient(function: Function) -> Function:
 
 
 def compile_loop(gradient: Any) -> Any:
-    """Return the loop over records for a function of ``numba.njit``; refuse what does not compile.
+    """Return the loop over records for a function of ``numba.njit``; raise if it cannot compile.
 
-    Types alone decide, so this may be asked before any record is read.
+    This depends only on types, so it can be called before any record is read.
     """
     from numba import typeof, types  # noqa: PLC0415 (Numba takes a while to load)
     from numba.core.errors import NumbaError  # noqa: PLC0415
@@ -47,6 +46,7 @@ def compile_loop(gradient: Any) -> Any:
 
 @cache
 def _compiled_loop() -> Any:
+    """Return Numba's dispatcher of the loop over records."""
     from numba import njit  # noqa: PLC0415
 
     return njit(nogil=True)(_loop)
@@ -59,12 +59,12 @@ def _loop(
     targets: FloatArray,
     gradients: FloatArray,
 ) -> None:
-    """Fill ``gradients``, a row a record; a row stays zero where the function fails."""
-    for i in range(len(features)):
+    """Fill ``gradients`` with one row per record; if the function fails, the row stays zero."""
+    for row in range(len(features)):
         try:
-            result = gradient(weights.copy(), features[i].copy(), targets[i])
+            result = gradient(weights.copy(), features[row].copy(), targets[row])
             if result.size == gradients.shape[1]:
-                for j in range(result.size):
-                    gradients[i, j] = result[j]
+                for column in range(result.size):
+                    gradients[row, column] = result[column]
         except Exception:
-            gradients[i, :] = 0.0
+            gradients[row, :] = 0.0

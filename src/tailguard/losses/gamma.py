@@ -15,10 +15,10 @@ from .base import PowerVariance, bounded_exponent
 class Gamma(PowerVariance):
     """Negative Gamma log-likelihood of a positive target, ``score + target * exp(-score)``.
 
-    A score is the logarithm of the expected target. The slope ``1 - target * exp(-score)`` measures
-    targets relative to their expectation. So targets whose standard deviation is proportional to
-    the mean (severities, durations, costs) have equal weights. The derivative of the slope,
-    ``target * exp(-score)``, is above zero: the loss is strictly convex.
+    A score is the logarithm of the expected target. The slope ``1 - target * exp(-score)`` depends
+    on the ratio of a target to its expectation. So records have equal weights if the standard
+    deviation is proportional to the mean, as for severities, durations and costs. The derivative of
+    the slope, ``target * exp(-score)``, is above zero: the loss is strictly convex.
 
     Examples
     --------
@@ -36,8 +36,10 @@ class Gamma(PowerVariance):
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Negative log-likelihood for a shape of one, up to a term of the target alone."""
-        scores, inner = np.asarray(score, dtype=np.float64), bounded_exponent(score)
-        value: FloatArray = scores + np.multiply(target, np.exp(-inner)) * (1.0 + inner - scores)
+        scores, capped_scores = np.asarray(score, dtype=np.float64), bounded_exponent(score)
+        value: FloatArray = scores + np.multiply(target, np.exp(-capped_scores)) * (
+            1.0 + capped_scores - scores
+        )
         return value
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:

@@ -13,7 +13,7 @@ from .base import Loss, check_width
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """Squared loss near zero, absolute loss beyond ``threshold``: a mean robust to outliers.
+    """Squared loss near zero, absolute loss beyond ``threshold``: robust to outliers.
 
     With the residual ``r``, the loss is ``r**2 / 2`` if ``|r| <= threshold``, else
     ``threshold * (|r| - threshold / 2)``.
@@ -46,9 +46,9 @@ class Huber(Loss):
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Quadratic up to the threshold, linear beyond."""
-        size = np.abs(np.subtract(score, target))
-        inner: FloatArray = np.minimum(size, self.threshold)
-        return inner * (size - inner / 2)
+        absolute_residual = np.abs(np.subtract(score, target))
+        clipped: FloatArray = np.minimum(absolute_residual, self.threshold)
+        return clipped * (absolute_residual - clipped / 2)
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Power of the residual."""
+"""Lp loss: a power of the residual."""
 
 import math
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from .base import Loss
 
 # Higher powers would overflow slopes at residuals of 2**30 private scales.
 SMALLEST_POWER, LARGEST_POWER = 2.0, 16.0
-# A slope beyond this counts as infinite: powers above 1e222 take longer to compute, and that time
-# would reveal something about a record.
+# Larger slopes count as infinite: powers above 1e222 take longer to compute, and that time would
+# reveal something about a record.
 LARGEST_SLOPE = 1e220
 
 
@@ -30,8 +30,8 @@ class LpLoss(Loss):
 
     Edge cases
     ----------
-    A power beyond the largest float is infinite, and so is a slope beyond ``p * 1e220``, with its
-    sign.
+    A value beyond the largest float is infinite. A slope beyond ``p * 1e220`` is plus or minus
+    infinity.
 
     Reference
     ---------
@@ -56,23 +56,23 @@ class LpLoss(Loss):
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Power of the absolute residual."""
-        size: FloatArray = np.abs(np.subtract(score, target))
-        return size**self.p
+        absolute_residual: FloatArray = np.abs(np.subtract(score, target))
+        return absolute_residual**self.p
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Return ``p * |residual|**(p - 1)`` with the sign of the residual."""
         residual: FloatArray = np.subtract(score, target)
-        size, largest = np.abs(residual), LARGEST_SLOPE ** (1.0 / (self.p - 1.0))
-        slope = self.p * np.minimum(size, largest) ** (self.p - 1)
-        return np.copysign(np.where(size > largest, np.inf, slope), residual)
+        absolute_residual, largest = np.abs(residual), LARGEST_SLOPE ** (1.0 / (self.p - 1.0))
+        slope = self.p * np.minimum(absolute_residual, largest) ** (self.p - 1)
+        return np.copysign(np.where(absolute_residual > largest, np.inf, slope), residual)
 
     def curvature_bound(self) -> float:
         """Two for the squared residual, infinite for higher powers."""
         return 2.0 if self.p == 2 else math.inf
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Largest curvature of gradients that are not clipped; finite for every ``p``.
+        """Return the largest curvature of gradients that are not clipped, which is finite.
 
         With residual ``r`` and row length ``b``, the gradient is not clipped while
         ``p * |r|**(p - 1) * b <= clip_norm``. There the curvature ``p * (p - 1) * |r|**(p - 2)``,
@@ -82,6 +82,6 @@ class LpLoss(Loss):
         ``12 * (clip_norm / 4)**(2/3) * row_bound**(4/3)``; no bound on targets is needed.
         """
         curvature = self.p * (self.p - 1)
-        of_clip: float = (clip_norm / self.p) ** ((self.p - 2) / (self.p - 1))
-        of_row: float = row_bound ** (self.p / (self.p - 1))
-        return curvature * of_clip * of_row
+        clip_factor: float = (clip_norm / self.p) ** ((self.p - 2) / (self.p - 1))
+        row_factor: float = row_bound ** (self.p / (self.p - 1))
+        return curvature * clip_factor * row_factor

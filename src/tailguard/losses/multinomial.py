@@ -31,8 +31,9 @@ class Multinomial(RecordLoss):
     Edge cases
     ----------
     A target outside the classes, or a score beyond the largest float, gives a gradient of NaNs,
-    which makes the record void. Output perturbation refuses this loss: a clipped gradient need not
-    be the gradient of a convex function, unlike a gradient with the clipped slope of one score.
+    which makes the record void. Output perturbation refuses this loss: with one score, clipping
+    the slope leaves the gradient of a convex loss; with several, a clipped gradient need not be
+    the gradient of a convex function.
 
     Examples
     --------
@@ -66,20 +67,20 @@ class Multinomial(RecordLoss):
         own_score = np.take_along_axis(scores, labels[..., np.newaxis], axis=-1)[..., 0]
         # Subtracting the largest score keeps the exponentials within (0, 1].
         largest = scores.max(axis=-1)
-        rest = np.log(total_of(np.exp(scores - largest[..., np.newaxis])))
-        return np.where(valid, (largest - own_score) + rest, np.nan)
+        log_total = np.log(total_of(np.exp(scores - largest[..., np.newaxis])))
+        return np.where(valid, (largest - own_score) + log_total, np.nan)
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is a class."""
         targets = np.asarray(target, dtype=np.float64)
-        whole: BoolArray = targets == np.floor(targets)
-        return whole & (targets >= 0) & (targets < self.n_classes)
+        is_integer: BoolArray = targets == np.floor(targets)
+        return is_integer & (targets >= 0) & (targets < self.n_classes)
 
     @np.errstate(all="ignore")
     def bounded(self, scores: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
         """Clip logarithms of probabilities to bounds; return scores that add up to zero.
 
-        Without clipping, these are the scores less their mean.
+        Without clipping, the result is the scores minus their mean.
         """
         logs = np.asarray(scores, dtype=np.float64)
         logs = logs - logs.max(axis=-1, keepdims=True)
@@ -95,7 +96,7 @@ class Multinomial(RecordLoss):
 
 
 def total_of(classes: FloatArray) -> FloatArray:
-    """Add up the last axis one by one: for a single record NumPy would use another order."""
+    """Add up the last axis in order; for a single record NumPy would use another order."""
     return np.asarray(reduce(np.add, np.moveaxis(classes, -1, 0)))
 
 
@@ -105,20 +106,21 @@ def _compiled_gradient() -> Gradient:
 
 
 def _gradient(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:
+    """Return the gradient of one record; NaNs for a target that is no class."""
     n_features = features.size
     n_classes = weights.size // n_features
     gradient = np.full(weights.size, np.nan)
     if not 0 <= target < n_classes or target != math.floor(target):
         return gradient
-    # Plain loops: a library's matrix product may round differently on another machine.
+    # Plain loops round the same on every machine; a matrix product may not.
     scores = np.zeros(n_classes)
-    for k in range(n_classes):
-        for j in range(n_features):
-            scores[k] += weights[k * n_features + j] * features[j]
+    for label in range(n_classes):
+        for column in range(n_features):
+            scores[label] += weights[label * n_features + column] * features[column]
     errors = np.exp(scores - scores.max())
     errors /= errors.sum()
     errors[int(target)] -= 1.0
-    for k in range(n_classes):
-        for j in range(n_features):
-            gradient[k * n_features + j] = errors[k] * features[j]
+    for label in range(n_classes):
+        for column in range(n_features):
+            gradient[label * n_features + column] = errors[label] * features[column]
     return gradient

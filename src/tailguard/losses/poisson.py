@@ -20,7 +20,7 @@ class Poisson(PowerVariance):
 
     Edge cases
     ----------
-    Targets are unbounded, so the curvature of the clipped loss is unbounded, too: output
+    Targets are unbounded, so the curvature of the clipped loss has no bound, and output
     perturbation refuses this loss.
 
     Examples
@@ -38,7 +38,7 @@ class Poisson(PowerVariance):
         return 1.0
 
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Return the expected target less the target."""
+        """Return the expected target minus the target."""
         return Loss.slope(self, score, target)
 
     @np.errstate(all="ignore")

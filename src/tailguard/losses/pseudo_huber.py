@@ -10,8 +10,8 @@ from tailguard.array_types import FloatArray
 
 from .huber import Huber
 
-# At a residual of this many thresholds the slope, as a float, is the threshold. Larger residuals
-# are cut to it, so no square overflows.
+# At a residual of this many thresholds, the slope rounds to the threshold. Larger residuals are
+# clipped to it, so no square overflows.
 MOST_THRESHOLDS = 2.0**30
 
 
@@ -19,8 +19,8 @@ MOST_THRESHOLDS = 2.0**30
 class PseudoHuber(Huber):
     """Smooth transition from squared to absolute loss: ``h**2 * (sqrt(1 + (r / h)**2) - 1)``.
 
-    Here ``r`` is the residual and ``h`` the threshold. Every derivative is continuous, unlike that
-    of Huber's loss.
+    Here ``r`` is the residual and ``h`` the threshold. All derivatives are continuous; those of
+    Huber's loss are not.
 
     Parameters
     ----------
@@ -53,6 +53,6 @@ class PseudoHuber(Huber):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """``h * r / sqrt(h**2 + r**2)``, between minus and plus the threshold."""
         residual: FloatArray = np.subtract(score, target)
-        most = MOST_THRESHOLDS * self.threshold
-        residual = np.clip(residual, -most, most)
+        largest = MOST_THRESHOLDS * self.threshold
+        residual = np.clip(residual, -largest, largest)
         return self.threshold * (residual / np.sqrt(self.threshold**2 + residual * residual))

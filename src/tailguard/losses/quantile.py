@@ -30,15 +30,15 @@ class Quantile(Loss):
     level
         The level of the quantile: 0.5 is the median.
     width
-        Half the width of the window, in units of the target that the loss is given. At 0.2 standard
-        deviations the smoothing moves the 0.9-quantile of a Gaussian by less than 0.01. The default
-        method uses half of it, in units of the residuals if these are smaller than the target. From
-        1e-100 to 1e100.
+        Half the width of the window, in units of the target that the loss is given; from 1e-100 to
+        1e100. At 0.2 standard deviations the smoothing moves the 0.9-quantile of a Gaussian by less
+        than 0.01. The default method uses half of this width, in the scale of the residuals if it
+        is smaller than that of the target.
 
     Reference
     ---------
     Koenker and Bassett (1978) for the loss; Fernandes, Guerre and Horta (2021), "Smoothing quantile
-    regressions", for averaging it, here with the uniform kernel.
+    regressions", for its average, here with the uniform kernel.
 
     Examples
     --------
@@ -60,18 +60,18 @@ class Quantile(Loss):
         """Average of the pinball loss over the window."""
         residual: FloatArray = np.subtract(score, target)
         # The average of max(r, 0): a parabola inside the window, r itself above it.
-        height = np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0)
-        positive_part = self.width * height**2 + np.maximum(residual - self.width, 0.0)
+        share_above = np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0)
+        positive_part = self.width * share_above**2 + np.maximum(residual - self.width, 0.0)
         return positive_part - self.level * residual
 
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
-        """Share of the window above the target, less the level."""
+        """Share of the window above the target, minus the level."""
         residual: FloatArray = np.subtract(score, target)
         return np.clip(residual / (2 * self.width) + 0.5, 0.0, 1.0) - self.level
 
     def slope_bound(self) -> float:
-        """Return the larger of the slopes of the two sides."""
+        """Return the larger of the absolute slopes on the two sides."""
         return max(self.level, 1 - self.level)
 
     def narrowed(self, part: float) -> Self:

@@ -24,10 +24,9 @@ class RecordGradient(RecordLoss):
 
     Guarantee
     ---------
-    Every record's gradient is bounded before it is summed, whatever the function returns, so
-    privacy asks only that the function be a pure function of its three arguments: no state, no
-    randomness, no side effects, no exceptions. Accuracy asks that it be the gradient of a convex
-    loss.
+    Every record's gradient is bounded before it is summed, whatever the function returns. So
+    privacy needs only a pure function of its three arguments: no state, no randomness, no side
+    effects, no exceptions. Accuracy needs the gradient of a convex loss.
 
     Parameters
     ----------
@@ -36,9 +35,9 @@ class RecordGradient(RecordLoss):
     size
         The number of weights; by default the number of features.
     name
-        A public name of the function, which identifies it in a checkpoint. A checkpoint requires
-        the name if the function holds values (a closure, a ``partial``, a method, defaults,
-        attributes). Change the name if these values change: a checkpoint never reads them.
+        A public name of the function, which identifies it in a checkpoint. If the function holds
+        values (a closure, a ``partial``, a method, defaults, attributes), a checkpoint requires
+        the name. A checkpoint never reads these values, so change the name if they change.
 
     Edge cases
     ----------
@@ -88,9 +87,11 @@ def _check_function(function: object) -> None:
 
     Compile a function of Numba now, so a failure occurs before any budget is spent.
     """
-    wanted = "function must be a function (weights, features, target) -> gradient of ONE record"
+    requirement = (
+        "function must be a function (weights, features, target) -> gradient of ONE record"
+    )
     if not callable(function):
-        raise InputError(f"{wanted}; got {shown(function)}.")
+        raise InputError(f"{requirement}; got {shown(function)}.")
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -98,6 +99,6 @@ def _check_function(function: object) -> None:
     try:
         signature.bind(None, None, None)
     except TypeError:
-        raise InputError(f"{wanted}; got one with the arguments {signature}.") from None
+        raise InputError(f"{requirement}; got one with the arguments {signature}.") from None
     if hasattr(function, "py_func"):
         compile_loop(function)

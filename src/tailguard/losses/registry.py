@@ -1,4 +1,4 @@
-"""The losses by name. A new loss needs one file and one line here; contract tests then run it."""
+"""The losses by name. A new loss needs one file and one line here, and has the contract tests."""
 
 import sys
 from collections.abc import Mapping
@@ -28,25 +28,29 @@ RECORD_LOSSES = {
     "multinomial": "tailguard.losses.multinomial:Multinomial",
     "record_gradient": "tailguard.losses.record_gradient:RecordGradient",
 }
-"""Losses known by the gradient of one record."""
+"""Losses that are defined by the gradient of one record."""
 
 NUMBERS = (NoneType, bool, int, float)
-FUNCTION = "function"  # the field of a user's own gradient, which sees one record at a time
+FUNCTION = "function"  # the field of a user's gradient, which gets one record at a time
 ALLOWED = {"public_name": (NoneType, str)}  # identifies that function in a checkpoint
 
 
 def is_registered(value: object, registry: Mapping[str, str]) -> bool:
     """Whether the exact class of ``value``, not a base class, is in ``registry``."""
-    kind = type(value)
-    named = f"{kind.__module__}:{kind.__qualname__}" in registry.values()
-    return named and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+    exact_class = type(value)
+    is_listed = f"{exact_class.__module__}:{exact_class.__qualname__}" in registry.values()
+    return (
+        is_listed
+        and getattr(sys.modules.get(exact_class.__module__), exact_class.__qualname__, None)
+        is exact_class
+    )
 
 
 def check_known(loss: object) -> None:
-    """Refuse a loss that is not in the registry, or was changed: its slopes could mix records.
+    """Refuse an unregistered or modified loss, since its slopes could depend on several records.
 
     A loss object receives many scores at once. Tests check that our losses treat each score
-    separately. For other losses that is unknown, so users give the gradient of ONE record.
+    separately. This is unknown of other losses, so users give the gradient of ONE record.
     """
     if not is_known(loss):
         raise InputError(
@@ -57,7 +61,7 @@ def check_known(loss: object) -> None:
 
 
 def is_known(loss: object) -> bool:
-    """Whether the exact class of a loss is registered, and its attributes are only parameters."""
+    """Whether the exact class of a loss is registered, and all its attributes are parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
     names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
@@ -65,8 +69,8 @@ def is_known(loss: object) -> bool:
     if held is None:
         return False
     for name, value in held.items():
-        plain = name == FUNCTION or type(value) in ALLOWED.get(name, NUMBERS)
-        if name not in names or not plain:
+        is_parameter = name == FUNCTION or type(value) in ALLOWED.get(name, NUMBERS)
+        if name not in names or not is_parameter:
             return False
     return True
 

@@ -11,13 +11,14 @@ from tailguard.checks import check_finite, require, shown
 
 from .base import PowerVariance, bounded_exponent
 
-# Closer to 1 or 2, a small divisor in one term costs the loss half of its digits.
+# The smallest distance of the power from 1 and 2. Closer powers divide one term by a small number,
+# and the loss loses half of its digits.
 NEAREST_POWER = 1e-6
 
 
 @dataclass(frozen=True)
 class Tweedie(PowerVariance):
-    """Half the unit deviance of a Tweedie law with a log link, up to a term of the target.
+    """Half the unit deviance of a Tweedie distribution with a log link, up to a term of the target.
 
     With ``m = exp(score)`` it is ``m**(2 - p) / (2 - p) + target * m**(1 - p) / (p - 1)``. Targets
     are zero or positive, for example total claims: a Poisson number of Gamma amounts.
@@ -30,8 +31,8 @@ class Tweedie(PowerVariance):
 
     Edge cases
     ----------
-    Targets are unbounded even where the slope is small, so the curvature of the clipped loss is
-    unbounded, too: output perturbation refuses this loss.
+    Large targets may have small slopes, so the curvature of the clipped loss has no bound. Output
+    perturbation refuses this loss.
 
     Examples
     --------
@@ -60,8 +61,12 @@ class Tweedie(PowerVariance):
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Half the unit deviance, up to a term of the target alone."""
-        scores, inner, p = np.asarray(score, dtype=np.float64), bounded_exponent(score), self.power
-        of_target = np.multiply(target, np.exp((1.0 - p) * inner)) / (p - 1.0)
-        value: FloatArray = np.exp((2.0 - p) * inner) / (2.0 - p) + of_target
-        beyond = scores - inner
-        return np.where(beyond == 0.0, value, value + self.slope(inner, target) * beyond)
+        scores, capped_scores, p = (
+            np.asarray(score, dtype=np.float64),
+            bounded_exponent(score),
+            self.power,
+        )
+        target_term = np.multiply(target, np.exp((1.0 - p) * capped_scores)) / (p - 1.0)
+        value: FloatArray = np.exp((2.0 - p) * capped_scores) / (2.0 - p) + target_term
+        beyond = scores - capped_scores
+        return np.where(beyond == 0.0, value, value + self.slope(capped_scores, target) * beyond)
