@@ -1,8 +1,8 @@
 """Public names of a package that are imported on first use.
 
 The package's stub, ``__init__.pyi``, imports the public names, for people and for type checkers.
-This module reads the same lines. So ``import tailguard`` loads none of the libraries that only some
-of its names need.
+This module reads the same lines. So ``import tailguard`` loads no library that only some of its
+names need.
 
 Reference
 ---------
@@ -27,7 +27,7 @@ def places_of_stub(package: str) -> dict[str, str]:
 
     Folders of the package that are not installed are omitted.
     """
-    text = get_data(package, "__init__.pyi") or b""  # from a zip file, too
+    text = get_data(package, "__init__.pyi") or b""  # works in a zip file, too
     lines = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     places = {name.name: str(line.module) for line in lines for name in line.names}
     installed = {name for name, place in places.items() if place != package or _has(package, name)}
@@ -37,9 +37,9 @@ def places_of_stub(package: str) -> dict[str, str]:
 def shown_by_stub(
     package: str, prepared: Callable[[Any], Any]
 ) -> tuple[dict[str, str], list[str], Callable[[], list[str]], Callable[[str], Any]]:
-    """Return ``__places__``, ``__all__``, ``__dir__`` and ``__getattr__`` of a package's stub.
+    """Return ``__places__``, ``__all__``, ``__dir__`` and ``__getattr__`` by a package's stub.
 
-    ``__getattr__`` returns each value as ``prepared`` returns it.
+    ``__getattr__`` passes each value through ``prepared``.
     """
     places = places_of_stub(package)
     names = list(places)
@@ -53,23 +53,23 @@ def _has(package: str, room: str) -> bool:
 def found_when_asked(
     package: str, places: dict[str, str], prepared: Callable[[Any], Any]
 ) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are in these modules.
+    """Return the ``__getattr__`` of a package; ``places`` has the module of each name.
 
-    ``prepared`` may wrap each value.
+    ``__getattr__`` passes each value through ``prepared``, which may wrap it.
     """
-    this = sys.modules[package]
+    package_module = sys.modules[package]
     for name, module in places.items():
         if module.startswith(f"{package}.{name}."):
-            # A folder has the same name, and importing it later would set the attribute to the
-            # folder: import it now, once, and remove the attribute.
+            # A folder has the same name. Importing it later would set the attribute to the folder,
+            # so import it now and remove the attribute.
             import_module(f"{package}.{name}")
-            delattr(this, name)
+            delattr(package_module, name)
 
     def is_room(name: str) -> bool:
         public = name.isidentifier() and not name.startswith("_")
         return public and find_spec(f"{package}.{name}") is not None
 
-    def found(name: str) -> Any:
+    def load_name(name: str) -> Any:
         """Return a public name, or a folder of the package."""
         place = places.get(name, package)
         with ONE_AT_A_TIME:
@@ -77,11 +77,11 @@ def found_when_asked(
                 value = prepared(getattr(import_module(place), name))
             elif not is_room(name):
                 raise AttributeError(
-                    f"module {package!r} has no attribute {name!r}", name=name, obj=this
+                    f"module {package!r} has no attribute {name!r}", name=name, obj=package_module
                 )
             else:
                 value = import_module(f"{package}.{name}")
-            setattr(this, name, value)
+            setattr(package_module, name, value)
         return value
 
-    return found
+    return load_name

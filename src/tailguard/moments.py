@@ -1,8 +1,8 @@
 """Assumptions on tails: a bound on a moment, and the kind of the moment.
 
-The papers mean different things by "bounded moments of order k". A bound on one kind says nothing
-about another unless there is a proof, so the kind is part of the statement. A wrong bound costs
-accuracy and never privacy.
+The papers mean different things by "bounded moments of order k". Without a proof, a bound on one
+kind of moment says nothing about another kind, so the kind is part of the statement. A wrong bound
+costs accuracy and never privacy.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ MEANINGS = {
 # Cauchy and Schwarz: ||x|| >= |<u, x>| >= |x_j| for the unit vector u along coordinate j.
 STRONGER = {"norm": ("directional", "raw"), "directional": ("raw",)}
 
-LARGEST_MEAN = 1e150  # its square then stays in the range of floats
+LARGEST_MEAN = 1e150  # its square is in the range of floats
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Moment:
 
     @property
     def scale(self) -> float:
-        """The root of the bound: a length in the units of the data."""
+        """The bound to the power ``1 / order``, in the units of the data."""
         return float(self.bound ** (1.0 / self.order))
 
     def describe(self) -> str:
@@ -83,8 +83,8 @@ class Moment:
     def convert(self, kind: MomentKind, *, n_features: int | None = None) -> "Moment":
         """Return the implied bound of another kind if there is a proof; else raise ``InputError``.
 
-        A norm bounds every projection, and projections bound every coordinate. With one column
-        the three are equal. The variance is at most the second raw moment.
+        A norm bounds every projection, and projections bound every coordinate. With one column,
+        raw, directional and norm moments are equal. The variance is at most the second raw moment.
 
         *Reference.* Zhao et al. 2024, proof of Theorem 2: ``Var <u, x> <= E <u, x>^2``.
 
@@ -98,9 +98,14 @@ class Moment:
         tailguard.checks.InputError: moment must be of kind 'raw' here; a bound of kind ...
         """
         check_choice("kind", kind, KINDS)
-        alike = n_features == 1 and "central" not in (self.kind, kind)
-        variance = self.order == 2.0 and kind == "central"
-        if kind == self.kind or alike or variance or kind in STRONGER.get(self.kind, ()):
+        same_in_one_column = n_features == 1 and "central" not in (self.kind, kind)
+        bounds_variance = self.order == 2.0 and kind == "central"
+        if (
+            kind == self.kind
+            or same_in_one_column
+            or bounds_variance
+            or kind in STRONGER.get(self.kind, ())
+        ):
             return replace(self, kind=kind)
         raise InputError(
             f"moment must be of kind {kind!r} here; a bound of kind {self.kind!r} and order "

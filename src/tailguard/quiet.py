@@ -1,4 +1,4 @@
-"""Silence warnings while records are read, since a warning could reveal something about one."""
+"""Silence warnings while records are read, since a warning could reveal a record."""
 
 import threading
 import warnings
@@ -11,9 +11,9 @@ import numpy as np
 
 
 class SharedSetting:
-    """A setting of the whole process, held by any number of threads at once.
+    """A setting of the whole process that any number of threads use at once.
 
-    The first to enter changes it, the last to leave restores it.
+    The first thread that enters changes the setting; the last one that leaves restores it.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ class SharedSetting:
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._held = self._change()
-                self._held.__enter__()
+                self._changed = self._change()
+                self._changed.__enter__()
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._held.__exit__(None, None, None)
+                self._changed.__exit__(None, None, None)
 
 
 # Filters for warnings belong to the whole process.

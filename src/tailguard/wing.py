@@ -1,6 +1,6 @@
-"""Access to :mod:`tailguard.papers`, the wing for researchers; the core names it nowhere else.
+"""Access to :mod:`tailguard.papers`, the wing for researchers; no other core file imports it.
 
-The wing is loaded on first use. If its folder is not installed, the core works the same.
+The wing is loaded on first use. If its folder is not installed, the core works without it.
 """
 
 from importlib import import_module

@@ -1,11 +1,11 @@
 r"""Attack every query, mean and solver on made-up records.
 
-For each of them the audit distinguishes a worst pair of neighbours in many
-runs. It prints the claimed privacy loss, a lower bound on the actual one, and
-whether the same audit detects two faults: noise of 0.8 times the right scale,
-and half the right sensitivity. Nobody's records are involved, and noise
-follows a seed. The exit code is 1 if a claim is disproved or a fault is not
-detected. --quick takes about two minutes of one core, --all about ten.
+For each of them, the audit tries to distinguish a worst pair of neighbours in
+many runs. It prints the claimed privacy loss, a lower bound on the actual loss,
+and whether the same audit detects two faults: noise of 0.8 times the right
+scale, and half the right sensitivity. Records are made up, and noise follows a
+seed. If a claim is disproved or a fault is not detected, the exit code is 1.
+--quick takes about two minutes of one core, --all about ten.
 
 [bold]Examples[/bold]
 
@@ -51,7 +51,7 @@ def audit(
     ...
     0
     """
-    # The attacked code is slow to load, and other commands start without it.
+    # The attacked code is slow to load, and other commands do not need it.
     from tailguard.audit.cases import FALSE_ALARM  # noqa: PLC0415
     from tailguard.audit.suite import LONG, QUICK, run_audit  # noqa: PLC0415
 
@@ -62,27 +62,29 @@ def audit(
     names = tuple(name for name in (LONG if everything else QUICK) if (only or "") in name)
     if not names:
         raise InputError(f"--only must be part of the name of a row; got {only!r}.")
-    watched = Console(stderr=True)
-    with Progress(console=watched, transient=True, disable=not watched.is_terminal) as progress:
+    progress_console = Console(stderr=True)
+    with Progress(
+        console=progress_console, transient=True, disable=not progress_console.is_terminal
+    ) as progress:
         task = progress.add_task("Attacking", total=len(names))
-        found = []
+        results = []
         for row in run_audit(names, n_jobs=jobs):
-            found.append(row)
+            results.append(row)
             progress.advance(task)
     console = Console(highlight=False)
-    console.print(audit_table(found))
+    console.print(audit_table(results))
     print_wrapped(
         console,
         "NOT PRIVATE: records are made up and noise follows a seed. 'shown' is a lower confidence "
-        f"bound; all of {len(found)} hold together with probability {1.0 - FALSE_ALARM:g}. 'power' "
-        "is the chance that noise of 0.8 times the scale is rejected; 'low power' says that it is "
-        "too small for the row to prove much. Every mutant must be rejected.",
+        f"bound; all of {len(results)} hold together with probability {1.0 - FALSE_ALARM:g}. "
+        "'power' is the chance that noise of 0.8 times the scale is rejected; 'low power' says "
+        "that it is too small for the row to prove much. Every mutant must be rejected.",
     )
-    if any(not row.accepted or not all(row.mutants.values()) for row in found):
+    if any(not row.accepted or not all(row.mutants.values()) for row in results):
         raise typer.Exit(1)
 
 
-def audit_table(found: "list[AuditResult]") -> Table:
+def audit_table(results: "list[AuditResult]") -> Table:
     """Return a table with a row for each audit.
 
     Examples
@@ -97,7 +99,7 @@ def audit_table(found: "list[AuditResult]") -> Table:
     for heading in ("shown", "of it", "power", "runs", "mutants"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for row in found:
+    for row in results:
         mutants = f"{sum(row.mutants.values())}/{len(row.mutants)}" if row.mutants else "-"
         numbers = f"{row.shown:.3g}", f"{row.share:.0%}", f"{row.power:.2f}", f"{row.n_runs}"
         table.add_row(f"{row.name}\n  {row.claim}", *numbers, mutants, row.verdict)

@@ -1,8 +1,8 @@
 r"""Show the certificate of a model file, for the person responsible for privacy.
 
-It states the promise and whom it protects, what was released and its total
-cost, and what was assumed for accuracy only. With --json it is the record
-from which anyone can compute the total again.
+It states the promise and whom it protects, the releases and their total cost,
+and assumptions for accuracy. With --json, it has all the numbers from which
+anybody can recompute the total.
 
 [bold]Examples[/bold]
 

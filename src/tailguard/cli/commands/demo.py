@@ -30,9 +30,9 @@ from tailguard.report.content import Report
 
 PICTURE = "interval, | truth"
 COMPARED = ("truth", "coef", "std err", PICTURE)  # columns of the table
-# Letters of a picture on each side of the truth, and of half an interval.
-REACH, HALF = 11, 5
-# The two compared tables hold 1.5 GB at this size.
+# The numbers of letters in a picture: on each side of the truth, and in half an interval.
+LETTERS_PER_SIDE, LETTERS_PER_HALF_INTERVAL = 11, 5
+# At this size, the tables of both fits have 1.5 GB.
 MOST_ROWS = 10_000_000
 
 
@@ -72,13 +72,13 @@ def demo(
     )
     _heading(console, "Fitting")
     model = tg.LinearRegression(epsilon=epsilon, delta=delta)
-    started = perf_counter()
+    start_time = perf_counter()
     with console.status("Buying locations and scales, then descending ..."):
         model.fit(claims.features, claims.target)
     releases = sum(release.times for release in model.certificate_.releases)
     console.print(
         f"{rows} rows, {claims.features.shape[1]} columns, {releases} noised releases: "
-        f"{perf_counter() - started:.1f} s"
+        f"{perf_counter() - start_time:.1f} s"
     )
     _heading(console, "Coefficients, in the units of the columns")
     print_plain(console, "\n".join(_table(claims, model, console.width)))
@@ -94,30 +94,30 @@ def demo(
 
 
 def _table(claims: Dataset, model: "tg.LinearRegression", width: int) -> list[str]:
-    """Return the lines of a table of coefficients beside the truth, which is simulated."""
+    """Return the lines of a table of coefficients, with their simulated true values."""
     truth = [*claims.coefficients, claims.intercept]
     rows = coefficient_cells(model, 4, claims.feature_names)
-    for row, true, estimate in zip(rows, truth, model.report().estimates, strict=True):
-        row.cells["truth"] = f"{true:.4g}"
+    for row, true_value, estimate in zip(rows, truth, model.report().estimates, strict=True):
+        row.cells["truth"] = f"{true_value:.4g}"
         if estimate.has_interval:
-            row.cells[PICTURE] = picture(true, estimate.value, estimate.low, estimate.high)
+            row.cells[PICTURE] = picture(true_value, estimate.value, estimate.low, estimate.high)
     return table_lines(rows, COMPARED, width)
 
 
 def picture(truth: float, value: float, low: float, high: float) -> str:
-    """Return an interval in letters, in half intervals about the truth.
+    """Draw an interval in letters, with the truth in the middle.
 
     Examples
     --------
     >>> picture(truth=1.0, value=1.2, low=0.7, high=1.7)
     '        [--|-o----]    '
     """
-    letters = [" "] * (2 * REACH + 1)
-    unit = (high - low) / (2 * HALF)
-    places = [REACH + round((x - truth) / unit) for x in (low, value, high)]
-    left, middle, right = (min(max(place, 0), 2 * REACH) for place in places)
+    letters = [" "] * (2 * LETTERS_PER_SIDE + 1)
+    unit = (high - low) / (2 * LETTERS_PER_HALF_INTERVAL)
+    places = [LETTERS_PER_SIDE + round((end - truth) / unit) for end in (low, value, high)]
+    left, middle, right = (min(max(place, 0), 2 * LETTERS_PER_SIDE) for place in places)
     letters[left : right + 1] = "-" * (right + 1 - left)
-    letters[left], letters[right], letters[middle], letters[REACH] = "[", "]", "o", "|"
+    letters[left], letters[right], letters[middle], letters[LETTERS_PER_SIDE] = "[", "]", "o", "|"
     return "".join(letters)
 
 
@@ -142,19 +142,20 @@ def _describe(claims: Dataset) -> str:
 
 
 def _comparison(claims: Dataset, model: "tg.LinearRegression") -> str:
-    """Compare with least squares, which only simulated data allows."""
+    """Compare with least squares without privacy, which only simulated data allow."""
     # scikit-learn is slow to load, and other commands start without it.
     from sklearn.linear_model import LinearRegression  # noqa: PLC0415
     from sklearn.metrics import r2_score  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
-    new = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=1)
-    plain = make_pipeline(StandardScaler(), LinearRegression())
-    plain.fit(claims.features, claims.target)
-    private_share = r2_score(new.target, model.predict(new.features))
-    plain_share = plain.score(new.features, new.target)
+    new_rows = tg.datasets.insurance_claims(n_rows=claims.target.size, seed=1)
+    least_squares = make_pipeline(StandardScaler(), LinearRegression())
+    least_squares.fit(claims.features, claims.target)
+    private_share = r2_score(new_rows.target, model.predict(new_rows.features))
+    least_squares_share = least_squares.score(new_rows.features, new_rows.target)
     return (
         f"private fit {private_share:8.1%}\n"
-        f"least squares {plain_share:6.1%}   NOT PRIVATE: possible because the data are simulated"
+        f"least squares {least_squares_share:6.1%}   NOT PRIVATE: possible because the data are "
+        "simulated"
     )

@@ -1,8 +1,8 @@
 r"""Describe every column of a file privately, on one budget.
 
-Cells that can be read, mean with interval, standard deviation, quantiles,
-shares of declared levels, and correlations. You need to know nothing about the
-columns.
+It prints the number of readable cells, the mean with its interval, the standard
+deviation, quantiles, shares of declared levels, and correlations. You need to
+know nothing about the columns.
 
 [bold]Examples[/bold]
 
@@ -17,10 +17,10 @@ columns.
       --epsilon 1 --delta 1e-6
   tailguard describe claims.csv --epsilon 1 --pure
 
-An empty or unreadable cell leaves the other cells of its row alone; with
---missing age=40 such a cell of age counts as 40 instead. Levels that are not
-declared are counted as 'other', and empty cells as 'missing'. Every further
-description of the same rows spends again.
+An empty or unreadable cell does not affect the other cells of its row. With
+--missing age=40, such a cell of age counts as 40. Undeclared levels are counted
+as 'other', and empty cells as 'missing'. Every further description of the same
+rows costs budget again.
 """
 
 import json
@@ -90,7 +90,7 @@ def describe(
     ] = None,
     **given: Any,
 ) -> None:
-    r"""Print a private description, and write it with its certificate if asked to.
+    r"""Print a private description; with --out, also write it with its certificate.
 
     Examples
     --------
@@ -104,14 +104,16 @@ def describe(
     guarantee = promise_of(epsilon, delta, pure=pure)
     table = opened_table(file, engine)
     declared = declared_schema({**given, "columns": columns})
-    settled = declared.settled(table.names, table.where)
-    table.check_types(settled.numeric)
-    asked: dict[str, Any] = {"schema": settled, "guarantee": guarantee, "order": given["order"]}
-    asked |= {"spend": options_of(spend or []), "correlations": correlations}
+    schema = declared.settled(table.names, table.where)
+    table.check_types(schema.numeric)
+    arguments: dict[str, Any] = {"schema": schema, "guarantee": guarantee, "order": given["order"]}
+    arguments |= {"spend": options_of(spend or []), "correlations": correlations}
     if quantiles is not None:
-        asked["q"] = numbers_of("--quantiles", quantiles, "numbers from 0 to 1, such as 0.5,0.99")
+        arguments["q"] = numbers_of(
+            "--quantiles", quantiles, "numbers from 0 to 1, such as 0.5,0.99"
+        )
     if by is not None:
-        asked["by"] = names_of("--by", by)
+        arguments["by"] = names_of("--by", by)
     out = (
         None
         if out is None
@@ -119,7 +121,7 @@ def describe(
     )
     tell_undeclared(declared, table, "--columns", by_cell=True)
     with progress_bar():
-        result = tg.describe(table, **asked, **run_options(given))
+        result = tg.describe(table, **arguments, **run_options(given))
     if out is not None:
         write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     console = Console()

@@ -1,7 +1,7 @@
 r"""Keep the privacy budget of a data set in a file that all runs share.
 
-Each run is charged before it reads a record, and one that would break the
-cap is refused. Pass the file to fit and mean with --ledger.
+Each run is charged before it reads a record. A run that would exceed the cap is
+refused. Pass the file to fit and mean with --ledger.
 
 [bold]Examples[/bold]
 
@@ -75,7 +75,7 @@ def create(
 
 
 def show(ledger: LedgerFile, name: Name = None) -> None:
-    """Show the cap, what was charged and what is left.
+    """Show the cap, the charges and the remaining budget.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def show(ledger: LedgerFile, name: Name = None) -> None:
 
 
 def history(ledger: LedgerFile, name: Name = None) -> None:
-    """List every charge, with what it cost by itself and whether its run came to an end.
+    """List every charge, its own cost, and whether its run ended.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def verify(
         options.typed("PATH", "An earlier export of the ledger.", exists=True, dir_okay=False),
     ] = None,
 ) -> None:
-    """Check file, chain and cap; with an earlier export, also that nothing was rewritten since.
+    """Check file, chain and cap; with an earlier export, also that no line has changed since.
 
     Examples
     --------
@@ -118,11 +118,11 @@ def verify(
     Ledger 'claims-2026' is whole: 1 line...
     """
     opened = tg.Ledger(ledger, name)
-    known = None if against is None else _read(against)
-    lines = _counted(opened.verify(known))
-    since = "" if known is None else "; it goes on from the export"
+    earlier = None if against is None else _read(against)
+    lines = _counted(opened.verify(earlier))
+    suffix = "" if earlier is None else "; it goes on from the export"
     head = opened.head()["digest"]
-    print_plain(Console(), f"Ledger {opened.name!r} is whole: {lines}, head {head}{since}")
+    print_plain(Console(), f"Ledger {opened.name!r} is whole: {lines}, head {head}{suffix}")
 
 
 def export(
@@ -131,7 +131,7 @@ def export(
     name: Name = None,
     out: Annotated[Path, options.typed("PATH", "Where to write it (JSON).")],
 ) -> None:
-    """Write all lines and the head as JSON: keep it where the ledger's user cannot write.
+    """Write all lines and the head as JSON; keep the file where users of the ledger cannot write.
 
     Examples
     --------
@@ -147,12 +147,14 @@ def export(
 
 
 def _counted(n_lines: int) -> str:
+    """Return a number of lines as words."""
     return "1 line" if n_lines == 1 else f"{n_lines} lines"
 
 
 def _read(path: Path) -> Any:
+    """Return the content of an earlier export."""
     try:
-        if not path.is_file():  # some devices are read for ever
+        if not path.is_file():  # reading some devices never ends
             raise ValueError
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

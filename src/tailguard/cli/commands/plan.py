@@ -1,4 +1,4 @@
-r"""List the methods for a task, with predicted error, passes over the data, noise.
+r"""List methods for a task, with predicted errors, passes over the data and noise.
 
 No record is read and no budget is spent. TASK is one of
 {tasks}.
@@ -38,7 +38,7 @@ from tailguard.planning import plan as plan_of
 from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
-ALONE = "--html must be given without --json, --error, --persons and the facts for theorems."
+HTML_ALONE = "--html must be given without --json, --error, --persons and the facts for theorems."
 
 fact = partial(options.typed, panel="What is publicly known")
 
@@ -91,15 +91,18 @@ def list_methods(
     mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
     """
     facts = {name: value for name, value in given.items() if value is not None}
-    kind: Any = moment_kind  # Moment refuses other words
+    kind: Any = moment_kind  # Moment checks the word
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "n_rows": rows}
     sizes |= {"epsilon": epsilon, "moment": moment}
     if html:
         others = (*facts.values(), json or None, diameter, error, persons, rows_per_person)
-        require(all(other is None for other in others), ALONE)
-        page, known = destination(out), {k: v for k, v in sizes.items() if v is not None}
-        write_text(page, plan_page(prediction_grid(task, **known)))
+        require(all(other is None for other in others), HTML_ALONE)
+        page, given_sizes = (
+            destination(out),
+            {name: value for name, value in sizes.items() if value is not None},
+        )
+        write_text(page, plan_page(prediction_grid(task, **given_sizes)))
         typer.echo(f"Wrote {page}. No record was read.")
         return
     facts |= {"persons": persons, "error": error, "diameter": diameter}

@@ -1,12 +1,12 @@
 r"""Write a report: one page for the person responsible for privacy.
 
-FILE is a model file, what 'tailguard mean', 'describe' or 'score' wrote, or
-a certificate as JSON. The page states the promise and whom it protects, what
-an attacker can learn, the results with their intervals, and where the budget
-went. It computes the totals again when it is opened, and loads nothing from
-elsewhere. It holds nothing that is not public or released. --form registry
+FILE is a model file, a file that 'tailguard mean', 'describe' or 'score'
+wrote, or a certificate as JSON. The page states the promise and whom it
+protects, what an attacker can learn, the results with their intervals, and
+the use of the budget. When it is opened, it recomputes the totals, and loads
+no other file. It contains only public and released facts. --form registry
 writes a draft of a record for OpenDP's deployments registry; --form nist
-writes what NIST SP 800-226 asks of a claim, as JSON.
+writes the fields that NIST SP 800-226 requires of a claim, as JSON.
 
 [bold]Examples[/bold]
 
@@ -54,7 +54,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "registry": (".registry.json", lambda made: _json(made.to_registry())),
     "nist": (".nist.json", lambda made: _json(made.to_nist())),
 }
-"""Form -> the ending of its file, and the function that writes its text."""
+"""Form -> the ending of its file, and the function that returns its text."""
 
 
 def report(
@@ -87,15 +87,15 @@ def report(
     """
     if is_page(file):
         raise InputError(f"FILE must be no report yet; got {str(file)!r}.")
-    ending, written = FORMS[check_choice("--form", form, FORMS)]
+    ending, text_of = FORMS[check_choice("--form", form, FORMS)]
     out = destination(file.with_suffix(ending) if out is None else out, file)
-    made = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
-    write_text(out, written(made))
+    content = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
+    write_text(out, text_of(content))
     print_plain(Console(), str(out))
 
 
 def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
-    """Return the content of the report of a file; its certificate agrees with its parts.
+    """Return the content of the report of a file, after checking its certificate.
 
     Examples
     --------
@@ -105,15 +105,15 @@ def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
     tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean', 'describe' \
 or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
     """
-    wanted = WANTED.format(path=str(path))
+    requirement = WANTED.format(path=str(path))
     try:
         content: Any = read_json(_data_text(path))
     except InputError as error:
-        raise InputError(f"{wanted}: {error}") from None
+        raise InputError(f"{requirement}: {error}") from None
     except (OSError, ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or not {"certificate", "guarantee"} & {*content}:
-        raise InputError(f"{wanted}.")
+        raise InputError(f"{requirement}.")
     if MODEL in content:
         return model_report(load_model(path), stated)
     if REPORT in content:
@@ -131,11 +131,11 @@ or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
             )
         if "means" not in content:
             return Report(subject="certificate", certificate=certificate, stated=stated)
-        rows = [(name, *_numbers(found)) for name, found in content["means"].items()]
+        rows = [(name, *_numbers(column)) for name, column in content["means"].items()]
         notes = tuple(map(str, content["notes"]))
         return mean_report(str(content["method"]), rows, certificate, stated, notes)
     except (AttributeError, LookupError, TypeError, ValueError):
-        raise InputError(f"{wanted}.") from None
+        raise InputError(f"{requirement}.") from None
 
 
 def is_page(path: Path) -> bool:
@@ -151,7 +151,7 @@ def _data_text(path: Path) -> str:
     return page_text(text) if is_page(path) else text
 
 
-def _numbers(found: dict[str, float | None]) -> tuple[float, float]:
+def _numbers(column: dict[str, float | None]) -> tuple[float, float]:
     """Return mean and noise of one column; NaN if the noise was not released."""
-    mean, noise = found["mean"], found["privacy_noise"]
+    mean, noise = column["mean"], column["privacy_noise"]
     return float(mean or 0.0), float("nan") if noise is None else float(noise)

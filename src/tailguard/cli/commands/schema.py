@@ -48,8 +48,8 @@ def schema(
     declared = declared_schema(given)
     columns = opened_path(file)
     settled = declared.settled(columns.names, columns.where)
-    others = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
-    check_columns([column for column in others if column], columns.names, columns.where)
+    roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
+    check_columns([column for column in roles if column], columns.names, columns.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),

@@ -1,12 +1,12 @@
 r"""Check a certificate, and say what it cannot prove.
 
-FILE is a model file, what 'tailguard mean', 'describe' or 'score' wrote, a
-certificate as JSON, or a page that 'tailguard report' wrote, whose words are
-compared with the data that it holds. All that follows from its parts is
-worked out anew: totals, epsilon at delta, whether the promise covers what was
-reserved and whether that covers the releases. A file that states anything
-else is refused. With --ledger its charge is looked up, too, and the releases
-that the ledger lists.
+FILE is a model file, a file that 'tailguard mean', 'describe' or 'score'
+wrote, a certificate as JSON, or a page that 'tailguard report' wrote. The
+command recomputes what follows from the certificate's parts: totals, epsilon
+at delta, whether the promise covers the reserved cost, and whether that covers
+the releases. If a file states anything else, it is refused. The words of a
+page are compared with its data. With --ledger, the charge of the run and the
+releases in the ledger are checked, too.
 
 [bold]Examples[/bold]
 
@@ -42,7 +42,7 @@ def verify(
         Path | None, options.typed("PATH", "The ledger that its run was charged to.")
     ] = None,
 ) -> None:
-    """Print that its parts agree, and what must be taken on trust.
+    """Print whether the parts of a certificate agree, and what must be taken on trust.
 
     Examples
     --------
@@ -55,26 +55,26 @@ def verify(
     """
     report, console = read_report(file), Console()
     certificate = report.certificate
-    settled = None if ledger is None else _look_up(ledger, certificate)
-    of_page = _page_verdict(file, report) if is_page(file) else None
+    is_listed = None if ledger is None else _look_up(ledger, certificate)
+    page_verdict = _page_verdict(file, report) if is_page(file) else None
     print_plain(console, f"{file}: all parts of the certificate agree.")
-    if of_page is not None:
-        print_wrapped(console, of_page)
+    if page_verdict is not None:
+        print_wrapped(console, page_verdict)
     facts = certificate_facts(certificate.to_dict())
     for name in SHOWN:
         print_wrapped(console, f"{name}: {facts[name]}")
-    if settled is not None:
-        listed = "lists these releases" if settled else "does not list what was released"
+    if is_listed is not None:
+        releases_text = "lists these releases" if is_listed else "does not list what was released"
         print_wrapped(
-            console, f"The ledger charged this plan, as it does no simulation, and {listed}."
+            console, f"The ledger charged this plan, as it does no simulation, and {releases_text}."
         )
     print_plain(console, "\nNot proven:")
-    for sentence in certificate.unproven(settled):
+    for sentence in certificate.unproven(is_listed):
         print_wrapped(console, f"- {sentence}")
 
 
 def _look_up(path: Path, certificate: Certificate) -> bool:
-    """Find its charge in a ledger, which is checked as a whole; say whether releases are listed."""
+    """Check a ledger and the charge in it; return whether the ledger lists the releases."""
     names = {entry.ledger for entry in certificate.ledger_entries}
     if len(names) != 1:
         raise InputError("--ledger must be one that the certificate names; it names none.")
@@ -84,7 +84,7 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
 
 
 def _page_verdict(path: Path, report: Report) -> str:
-    """Describe whether a page says what its data give; refuse one that says something else."""
+    """Describe whether a page agrees with its data; refuse a page that does not."""
     made_by = report.certificate.version
     if made_by != __version__:
         return f"The page is not compared with its data: tailguard {made_by} wrote it."
