@@ -248,14 +248,14 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         if self.scoring is None:
             return model._loss()
         check_known(self.scoring)
-        link = model._loss().link
-        if getattr(self.scoring, "link", None) is not link:
+        own = model._loss().link
+        if getattr(self.scoring, "link", None) is not own:
             raise InputError(
                 f"scoring must be a loss whose scores mean what those of a {type(model).__name__} "
-                f"do (link {link.value!r}); got {shown(self.scoring)}."
+                f"do (link {own.value!r}); got {shown(self.scoring)}."
             )
         require(
-            link.residual or self.scoring.quasi_likelihood,
+            own.residual or self.scoring.quasi_likelihood,
             "scoring must be a quasi-likelihood, whose best constant is the mean target, for a "
             f"{type(model).__name__}; got {shown(self.scoring)}.",
         )
