@@ -183,7 +183,7 @@ def test_columns_are_refused_by_name(tmp_path):
         (r"must have a column 'weight'; its columns are age", {"target": "weight"}),
         (r"must have a column 'height'", {"target": "cost", "columns": ["height"]}),
         (
-            r"columns must be a list of names, such as .*; got a text",
+            r"columns must be a list of names, such as .*; got text",
             {"target": "cost", "columns": "age"},
         ),
         (r"requires y to be passed", {}),
@@ -192,7 +192,7 @@ def test_columns_are_refused_by_name(tmp_path):
             tg.LinearRegression(**BUDGET).fit(folder, **options)
     with pytest.raises(tg.InputError, match=r"y must be a column of .*give its name, as target="):
         tg.LinearRegression(**BUDGET).fit(folder, np.zeros(1800))
-    with pytest.raises(tg.InputError, match=r"y must be None where target names its column"):
+    with pytest.raises(tg.InputError, match=r"y must be None if target names a column"):
         tg.LinearRegression(**BUDGET).fit(pa.table(good), np.zeros(900), target="cost")
 
 

@@ -1,8 +1,10 @@
 """One column of any library: how its type is read, and its cells as numbers.
 
 One cell may determine the type that a library chooses: text or objects if a cell fits no other
-type, dates or structures if the only non-empty cell is one. Refusing such a type would reveal the
-content of a record. So the column is read cell by cell, and a cell that is not a number is missing.
+type, dates or structures if the only non-empty cell is of that type. Refusing such a type would
+reveal the content of a record. So the column is read cell by cell, and a cell that is not a number
+is missing.
+
 The module refuses only types that no single cell can cause: categories instead of numbers, sparse
 columns, structured arrays.
 """
@@ -20,7 +22,7 @@ from tailguard.data.cells import Identifier, cell_identifier, cell_marks, cell_n
 from tailguard.data.frames import is_a, is_column
 
 Kind: TypeAlias = Literal["numbers", "cells", "levels", "others"]
-"""How to read a column: whole, by cells, by declared levels, or as neither number nor text."""
+"""How a column is read: as a whole, by cells, by levels, or as neither numbers nor text."""
 
 OTHER_CELL = Ellipsis
 """Stands for a non-empty cell that is neither a number nor text, such as a date."""
@@ -28,11 +30,11 @@ OTHER_CELL = Ellipsis
 FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
 
 NUMBERS = "real numbers, integers or booleans"
-LABELS = "text, integers, real numbers or booleans"  # and levels
+LABELS = "text, integers, real numbers or booleans"  # the types of labels and of levels
 TEXT_KINDS = {"U": "text", "S": "bytes", "V": "structures"}
 ARROW_TEXT = {"string", "large_string", "string_view"}
 ARROW_BYTES = {"binary", "large_binary", "binary_view"}
-# The beginning of Arrow's type for UUIDs; their storage may follow.
+# Arrow's name of the UUID type begins with this; the storage type may follow.
 ARROW_UUIDS = "extension<arrow.uuid"
 # (Pattern of a refused type, advice for the error message); the first match counts.
 REMEDIES = (
@@ -81,8 +83,8 @@ def marks_of(column: Any, where: str) -> FloatArray:
 def cells_of(column: Any) -> list[Any]:
     """Return a column's cells as Python objects, with Arrow's text as bytes.
 
-    A categorical cell is its level. A cell that is neither a number nor text is ``OTHER_CELL``, or
-    None if missing: converting it could fail because of its value.
+    A categorical cell becomes its level. A cell that is neither a number nor text becomes
+    ``OTHER_CELL``, or None if missing: converting it could fail because of its value.
     """
     return column if isinstance(column, list) else CELLS[_library(column)](column)
 
@@ -92,8 +94,8 @@ def identifiers_of(column: Any) -> IntArray | list[Identifier]:
 
     No column is refused: one cell may have caused its type, and a refusal would reveal that. This
     function cannot undo earlier conversions by the library, such as rounding all whole numbers to
-    floats because one is missing. The privacy of rows does not depend on them
-    (``rows/unordered.py``); person keys that became equal count as one person.
+    floats because one is missing. The privacy of rows does not depend on identifiers
+    (``rows/unordered.py``). Keys of persons that became equal count as one person.
 
     Examples
     --------
@@ -149,8 +151,8 @@ def numpy_kind(dtype: Any) -> Kind | None:
 def arrow_floats(table: Any) -> list[FloatArray] | None:
     """Return the columns of an Arrow table if all have one float type; else None.
 
-    It checks the type once; ``numbers_of`` checks each column, which took a seventh of the reading
-    time of batches of 47104 records with 20 columns.
+    The types are checked once. ``numbers_of`` checks each column, which took a seventh of the
+    reading time of batches of 47104 records with 20 columns.
     """
     if {str(kind) for kind in table.schema.types} not in ({"float"}, {"double"}):
         return None
@@ -161,14 +163,14 @@ def pandas_floats(table: Any) -> FloatArray | None:
     """Return a table as a float64 matrix if all columns have one NumPy float type; else None."""
     # Do not hash pandas' own types: the hash of a categorical type depends on its levels.
     kinds = {kind if isinstance(kind, np.dtype) else None for kind in table.dtypes}
-    one = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
-    return doubled(table.to_numpy()) if one else None
+    same_float = kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+    return doubled(table.to_numpy()) if same_float else None
 
 
 def doubled(array: Any) -> FloatArray:
-    """Return an array in double precision, contiguous; copied only if it is not so already.
+    """Return an array as contiguous float64; copy it only if necessary.
 
-    NumPy warns of a signalling NaN of single precision, which a record may hold.
+    A record may hold a signalling NaN of single precision; NumPy's warning is suppressed.
     """
     with np.errstate(all="ignore"):
         return np.ascontiguousarray(array, dtype=np.float64)
@@ -185,25 +187,25 @@ def _library(column: Any) -> str:
 
 
 def _other_cells(missing: Iterable[bool]) -> list[Any]:
-    """Return the cells of a type that is neither numbers nor text."""
+    """Return None for each missing cell, and ``OTHER_CELL`` for every other one."""
     return [None if is_missing else OTHER_CELL for is_missing in missing]
 
 
-def _of_numpy(array: Any) -> FloatArray:
+def _floats_of_numpy(array: Any) -> FloatArray:
     """Return float32 unchanged and all else as float64, contiguous and in native byte order.
 
-    A complex number with an imaginary part is missing: one such cell makes the column complex.
+    A number with an imaginary part is missing: one such cell makes the column complex.
     """
     if type(array) is np.ndarray and array.dtype in FLOAT_TYPES:
         flags = array.flags
         if flags.c_contiguous and flags.aligned:  # no conversion needed
             return array.view()
-    single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
+    is_single = array.dtype.kind == "f" and array.dtype.itemsize == np.float32().itemsize
     values = np.ma.getdata(array)
     if array.dtype.kind == "c":
         values = np.where(values.imag == 0.0, values.real, np.nan)
     with np.errstate(all="ignore"):
-        floats = np.require(values, np.float32 if single else np.float64, ["C", "A"])
+        floats = np.require(values, np.float32 if is_single else np.float64, ["C", "A"])
     floats = floats.view(np.ndarray)
     if isinstance(array, np.ma.MaskedArray):
         floats = np.where(np.ma.getmaskarray(array), floats.dtype.type(np.nan), floats)
@@ -230,7 +232,7 @@ def _polars_kind(column: Any) -> Kind:
     return "numbers" if dtype.is_numeric() or dtype == polars.Boolean else "others"
 
 
-def _of_polars(column: Any) -> FloatArray:
+def _floats_of_polars(column: Any) -> FloatArray:
     if column.dtype.is_decimal():
         return cell_numbers(column.to_list())  # a cast rounds by the scale of the widest cell
     floats: FloatArray = column.cast(sys.modules["polars"].Float64).to_numpy()  # NaN for a null
@@ -244,7 +246,7 @@ def _cells_of_polars(column: Any) -> list[Any]:
 
 
 def _arrow_kind(arrow: Any) -> Kind:
-    """Return how an Arrow type is read; a column of nulls only is read by cells."""
+    """Return how an Arrow type is read; a column of nothing but nulls is read by cells."""
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(arrow):
@@ -256,7 +258,7 @@ def _arrow_kind(arrow: Any) -> Kind:
     return "numbers" if plain or types.is_decimal(arrow) else "others"
 
 
-def _of_arrow(column: Any) -> FloatArray:
+def _floats_of_arrow(column: Any) -> FloatArray:
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_decimal(column.type):
@@ -302,11 +304,11 @@ def _pandas_kind(column: Any) -> Kind | None:
     return kind if kind == "numbers" or (plain and kind is not None) else "others"
 
 
-def _of_pandas(column: Any) -> FloatArray:
+def _floats_of_pandas(column: Any) -> FloatArray:
     if isinstance(column.dtype, np.dtype) or _wraps_numpy(column):
-        return _of_numpy(np.asarray(column))
+        return _floats_of_numpy(np.asarray(column))
     if _holds_arrow(column.dtype):
-        return _of_arrow(_arrow(column))
+        return _floats_of_arrow(_arrow(column))
     floats: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return floats
 
@@ -344,11 +346,16 @@ KINDS: dict[str, Callable[[Any], Kind | None]] = {
     "arrow": lambda column: _arrow_kind(column.type),
     "pandas": _pandas_kind,
 }
-FLOATS = {"numpy": _of_numpy, "polars": _of_polars, "arrow": _of_arrow, "pandas": _of_pandas}
+FLOATS = {
+    "numpy": _floats_of_numpy,
+    "polars": _floats_of_polars,
+    "arrow": _floats_of_arrow,
+    "pandas": _floats_of_pandas,
+}
 CELLS = {
     "numpy": _cells_of_numpy,
     "polars": _cells_of_polars,
     "arrow": _cells_of_arrow,
     "pandas": _cells_of_pandas,
 }
-"""How a column of each library is read: by its type, as numbers, and cell by cell."""
+"""Per library, functions that return how a column is read, its numbers, and its cells."""

@@ -34,10 +34,10 @@ OTHERS = ("level", "void")
 
 
 def listing(columns: Sequence[str]) -> str:
-    """List names in a sentence, or the first of many and how many more there are."""
-    shown = ", ".join(map(printable, columns[:MOST_LISTED]))
-    left = len(columns) - MOST_LISTED
-    return f"{shown} and {left} more" if left > 0 else shown or "none"
+    """Return names as text for a sentence; of many, the first names and the number of others."""
+    listed = ", ".join(map(printable, columns[:MOST_LISTED]))
+    n_more = len(columns) - MOST_LISTED
+    return f"{listed} and {n_more} more" if n_more > 0 else listed or "none"
 
 
 def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
@@ -49,7 +49,7 @@ def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Return that note for Python, with the code that declares such columns."""
+    """Return the note for Python users, with code that declares or drops a column."""
     last = columns[-1]
     return (
         f"{undeclared_words(columns, by_cell=by_cell)}; where that is wrong, declare levels "
@@ -58,10 +58,10 @@ def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
     )
 
 
-def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> None:
+def check_columns(required: Iterable[str], columns: Sequence[str], where: str) -> None:
     """Refuse a table that lacks a column."""
     present = set(columns)
-    for column in wanted:
+    for column in required:
         if column not in present:
             raise InputError(
                 f"{where} must have a column {column!r}; its columns are {listing(columns)}."
@@ -70,9 +70,9 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str) -> 
 
 
 def _other_separator(columns: Sequence[str]) -> str:
-    """Return the note that a CSV file needs commas, if its one column looks like a header."""
+    """Return advice to use commas if the only column name looks like a whole CSV header."""
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
-        return " Cells of a CSV file must be separated by commas: write the file anew with them."
+        return " Cells of a CSV file must be separated by commas: save the file again with commas."
     return ""
 
 
@@ -118,15 +118,15 @@ def levels(given: Any) -> dict[str, tuple[str, ...]]:
 def constants(given: Any, levels: Mapping[str, Any], void: Sequence[str]) -> dict[str, Any]:
     """Return the constant for missing cells of each column: a number, or one of its levels."""
     _check_mapping("missing", "constants known without the records", given)
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     for column, constant in given.items():
         if column not in levels:
-            found[column] = check_finite(f"missing[{column!r}]", constant)
+            checked[column] = check_finite(f"missing[{column!r}]", constant)
             continue
-        found[column] = str(constant)
-        known = (*map(str, levels[column]), *(() if column in void else (OTHER,)))
-        check_choice(f"missing[{column!r}]", found[column], known)
-    return found
+        checked[column] = str(constant)
+        allowed = (*map(str, levels[column]), *(() if column in void else (OTHER,)))
+        check_choice(f"missing[{column!r}]", checked[column], allowed)
+    return checked
 
 
 def others(given: Any, levels: Mapping[str, Any]) -> Any:
@@ -153,7 +153,7 @@ def void_columns(other: Any, levels: Iterable[str]) -> tuple[str, ...]:
 
 
 def terms(given: Any) -> tuple[str, ...] | None:
-    """Return terms as text, each written in one way."""
+    """Return terms as text in their standard form."""
     listed = names("terms", given, optional=True)
     return listed and tuple(text if text == REST else str(term_of(text)) for text in listed)
 
@@ -164,8 +164,8 @@ def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
     if isinstance(schema.other, Mapping):
         by_column["other"] = schema.other
     return {
-        name: {column: said[column] for column in columns if column in said}
-        for name, said in by_column.items()
+        name: {column: declared[column] for column in columns if column in declared}
+        for name, declared in by_column.items()
     }
 
 
@@ -179,16 +179,16 @@ def check_terms(schema: Any) -> None:
     if schema.terms is None or REST in schema.terms:
         return
     read = {column for term in schema.model_terms for column in term.columns}
-    if left := [name for name in schema.features or () if name not in read]:
-        raise InputError(f"terms must read all features; no term reads {listing(left)}.")
+    if unread := [name for name in schema.features or () if name not in read]:
+        raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
     for term in schema.model_terms:
         for factor in term.factors:
             rest = Term(tuple(each for each in term.factors if each != factor))
-            beside = {frozenset(each.factors) for each in schema.model_terms}
+            all_terms = {frozenset(each.factors) for each in schema.model_terms}
             if (
                 rest.factors
                 and factor.are_indicators(schema.levels)
-                and frozenset(rest.factors) not in beside
+                and frozenset(rest.factors) not in all_terms
             ):
                 raise InputError(
                     f"terms must have '{rest}' beside '{term}', or its slope would be zero at the "
@@ -197,7 +197,7 @@ def check_terms(schema: Any) -> None:
 
 
 def check_gaps(schema: Any) -> None:
-    """Refuse a column that is read beside its gaps, if no constant is declared for these."""
+    """Refuse terms that read both a column and its missing cells, unless it has a constant."""
     factors = [factor for term in schema.model_terms for factor in term.factors]
     read = {factor.column for factor in factors if not factor.tells_gaps}
     for factor in factors:
@@ -231,39 +231,39 @@ def labels(given: Any) -> tuple[Any, ...] | None:
 
 
 def check_places(schema: Any) -> None:
-    """Refuse a column that is declared in two places, and two coefficients of one name."""
+    """Refuse a column with two roles, and two coefficients with the same name."""
     if schema.exposure is not None and schema.offset is not None:
         raise InputError(
             "offset must not be declared beside an exposure, which enters as its logarithm: add "
             f"that to the offset; got {schema.offset!r} and {schema.exposure!r}."
         )
     single = ("target", "exposure", "offset", "weight", "row_id", "person")
-    places = {"features": schema.features or (), "drop": schema.drop}
-    places |= {place: (getattr(schema, place),) for place in single}
-    seen: dict[str, str] = {}
-    for place, columns in places.items():
+    by_role = {"features": schema.features or (), "drop": schema.drop}
+    by_role |= {role: (getattr(schema, role),) for role in single}
+    roles: dict[str, str] = {}
+    for role, columns in by_role.items():
         for column in columns:
-            if column in seen:
+            if column in roles:
                 raise InputError(
-                    f"{place} must not be a column of {seen[column]} as well; got {column!r}: "
+                    f"{role} must not be a column of {roles[column]} as well; got {column!r}: "
                     "leave it out of one of the two."
                 )
             if column is not None:
-                seen[column] = place
-    _check_features("categorical", schema.categorical, schema.features, seen)
+                roles[column] = role
+    _check_features("categorical", schema.categorical, schema.features, roles)
     for declaration in ("missing", "dates"):
-        _check_features(declaration, getattr(schema, declaration), schema.features, seen)
+        _check_features(declaration, getattr(schema, declaration), schema.features, roles)
     read = [column for term in schema.model_terms for column in term.columns]
-    _check_features("terms", read, schema.features, seen)
+    _check_features("terms", read, schema.features, roles)
     for column in schema.dates:
         if column in schema.categorical:
             raise InputError(f"dates must not have declared levels as well; got {column!r}.")
     check_terms(schema)
-    given = schema.coefficient_names
-    if len(set(given)) < len(given):
+    coefficients = schema.coefficient_names
+    if len(set(coefficients)) < len(coefficients):
         raise InputError(
             "features must have distinct coefficient names, and a level is named column=level; got "
-            f"{listing(given)}."
+            f"{listing(coefficients)}."
         )
 
 
@@ -292,11 +292,14 @@ def check_max_rows(person: str | None, max_rows: Any) -> None:
 
 
 def _check_features(
-    declaration: str, columns: Iterable[str], allowed: Sequence[str] | None, seen: Mapping[str, Any]
+    declaration: str,
+    columns: Iterable[str],
+    allowed: Sequence[str] | None,
+    roles: Mapping[str, Any],
 ) -> None:
-    """Refuse a declaration about a column that is not a feature."""
+    """Refuse a column outside ``allowed``; if that is None, a column that has another role."""
     for column in columns:
-        if column in seen if allowed is None else column not in allowed:
+        if column in roles if allowed is None else column not in allowed:
             listed = "" if allowed is None else f", which is not among {list(allowed)}"
             raise InputError(f"{declaration} must name features; got {column!r}{listed}.")
 
@@ -311,13 +314,13 @@ def _is_label(given: Any) -> bool:
 def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     """Return the declared levels as text; refuse equal or empty ones and ``other``."""
     listed = list(levels) if isinstance(levels, list | tuple) else [True]
-    wanted = f"The levels of {column!r} must be a list of text or whole numbers"
+    rule = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
-        raise InputError(f"{wanted}; got {shown(levels)}.")
+        raise InputError(f"{rule}; got {shown(levels)}.")
     try:
         declared = tuple(map(str, listed))
-    except ValueError:  # Python prints no huge integer
-        raise InputError(f"{wanted} that Python prints; got {shown(levels)}.") from None
+    except ValueError:  # Python refuses to print huge integers
+        raise InputError(f"{rule} that Python prints; got {shown(levels)}.") from None
     numbers = [level_number(level) for level in declared]
     readings = {n if n is not None else text for n, text in zip(numbers, declared, strict=True)}
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
@@ -334,9 +337,9 @@ def indicator_names(column: str, levels: Sequence[str], *, void: bool = False) -
 
 
 def level_number(text: str) -> float | None:
-    """Return the number that a level or a cell of text reads as, or None.
+    """Return the number that a text spells, or None.
 
-    True and False, which a column of booleans holds as text beside other cells, read as 1 and 0.
+    The words true and false are 1 and 0: booleans are text if another cell of a column is text.
     """
     try:
         number = float({"true": "1", "false": "0"}.get(text.lower(), text))

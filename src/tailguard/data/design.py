@@ -58,7 +58,7 @@ class Offset(NamedTuple):
     column: Any = None
 
 
-# Rows of text that are read at a time: text takes about ten times the memory of its numbers.
+# Rows of text to read at a time: text takes about ten times the memory of its numbers.
 ROWS_OF_TEXT = 10_000
 
 
@@ -89,45 +89,47 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
         parts.append(frame_matrix(frame, schema, table.where))
         for name, columns in beside.items():
             columns.append(frame_column(frame, name))
-    return _one(parts, np.concatenate), {
-        name: _one(columns, _joined) for name, columns in beside.items()
+    return _join_parts(parts, np.concatenate), {
+        name: _join_parts(columns, _join_cells) for name, columns in beside.items()
     }
 
 
-def _one(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+def _join_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     """Join consecutive parts; return a single part unchanged."""
     return parts[0] if len(parts) == 1 else join(parts)
 
 
 def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:
-    """Return the design matrix of one frame, which has all columns of the features."""
+    """Return the design matrix of one frame that has all feature columns."""
     declared = schema.categorical or schema.dates or schema.terms is not None
     if not declared:
         numbers = _numbers(frame, schema, where)
-        return filled(numbers, {schema.numeric.index(k): v for k, v in schema.missing.items()})
+        constants = {schema.numeric.index(name): v for name, v in schema.missing.items()}
+        return filled(numbers, constants)
     cells = feature_cells(frame, schema, where)
     matrix: Features = np.hstack([term.values(cells) for term in schema.model_terms])
     return matrix
 
 
 def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cells]:
-    """Return the cells of each feature of a frame as numbers, before and after filling."""
-    read: dict[str, Any] = {}
+    """Return the cells of each feature as numbers, before and after constants fill gaps."""
+    unfilled: dict[str, Any] = {}
     if schema.numeric:
         numbers = _numbers(frame, schema, where)
-        read |= {name: numbers[:, [place]] for place, name in enumerate(schema.numeric)}
+        unfilled |= {name: numbers[:, [place]] for place, name in enumerate(schema.numeric)}
     for name, column in declared_columns(frame, schema, where).items():
         if name in schema.dates:
-            read[name] = date_numbers(column, schema.dates[name])[:, None]
+            unfilled[name] = date_numbers(column, schema.dates[name])[:, None]
         else:
             void = name in schema.void_columns
-            read[name] = indicators(cells_of(column), schema.levels[name], void=void)
-    cells = {name: (raw, raw) for name, raw in read.items()}
+            unfilled[name] = indicators(cells_of(column), schema.levels[name], void=void)
+    cells = {name: (raw, raw) for name, raw in unfilled.items()}
     for name, constant in schema.missing.items():
-        one: Any = constant
+        filler: Any = constant
         if name in schema.categorical:
-            one = indicators([constant], schema.levels[name], void=name in schema.void_columns)
-        cells[name] = read[name], np.where(np.isnan(read[name]), one, read[name])
+            filler = indicators([constant], schema.levels[name], void=name in schema.void_columns)
+        raw = unfilled[name]
+        cells[name] = raw, np.where(np.isnan(raw), filler, raw)
     for name in schema.void_columns:
         raw, full = cells[name]
         cells[name] = raw, np.where(np.isinf(full), np.nan, full)
@@ -135,14 +137,14 @@ def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cel
 
 
 def _numbers(frame: Any, schema: Schema, where: str) -> Features:
-    """Return the features that are read as numbers, side by side."""
+    """Return the numeric features as a matrix."""
     if isinstance(frame, dict):
         return stacked([cell_numbers(frame[name]) for name in schema.numeric])
     return to_matrix(chosen_columns(frame, schema.numeric), where)
 
 
 def declared_columns(frame: Any, schema: Schema, where: str = "X") -> dict[str, Any]:
-    """Return the columns of declared levels and of dates; refuse other types."""
+    """Return the columns of levels and dates; refuse a column of an unsuitable type."""
     names = (*schema.categorical, *schema.dates)
     columns = {name: frame_column(frame, name) for name in names}
     for name, column in columns.items():
@@ -173,22 +175,22 @@ def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = Fals
             return missing
         return texts[text] if text in texts else numbers.get(number, other)
 
-    def places_of(some: list[Any]) -> list[int]:
-        readings = zip(cell_texts(some), cell_numbers(some).tolist(), strict=True)
+    def places_of(cells: list[Any]) -> list[int]:
+        readings = zip(cell_texts(cells), cell_numbers(cells).tolist(), strict=True)
         return [place_of(*reading) for reading in readings]
 
     listed = list(cells)
-    # Most cells repeat a few texts, so each text is read once. No method of another type is called.
-    same = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
-    of_text, of_bytes = (dict(zip(some, places_of(some), strict=True)) for some in same)
+    # Most cells repeat a few texts, so each text is read once. No method of another cell is called.
+    distinct = [list({cell for cell in listed if type(cell) is kind}) for kind in (str, bytes)]
+    text_codes, bytes_codes = (dict(zip(each, places_of(each), strict=True)) for each in distinct)
     others = (cell for cell in listed if type(cell) is not str and type(cell) is not bytes)
-    of_others = iter(places_of(list(others)))
+    other_codes = iter(places_of(list(others)))
     codes = [
-        of_text[cell]
+        text_codes[cell]
         if type(cell) is str
-        else of_bytes[cell]
+        else bytes_codes[cell]
         if type(cell) is bytes
-        else next(of_others)
+        else next(other_codes)
         for cell in listed
     ]
     rows = np.vstack([np.eye(other + 1)[:, 1:], np.full(other, np.nan)])
@@ -199,7 +201,7 @@ def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = Fals
 
 
 def target_numbers(y: Any, loss: Any, classes: Sequence[Any] | None, n_rows: int) -> FloatArray:
-    """Return targets as numbers; NaN for targets that the loss refuses and undeclared labels."""
+    """Return targets as numbers; NaN for undeclared labels and for targets invalid for the loss."""
     values = to_vector(y if classes is None else encode_labels(y, classes), "y", n_rows=n_rows)
     if loss is None:
         return values
@@ -219,7 +221,7 @@ class Weight(NamedTuple):
 
 
 def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
-    """Return the weights of rows, whose bound must be declared."""
+    """Return the weights of rows, or None; refuse weights without a declared bound."""
     if sample_weight is None:
         return None
     check_weight_bound("sample_weight", True, bound)
@@ -277,8 +279,8 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
     """Return the exposure or offset, whichever is given; refuse both."""
     if exposure is not None and offset is not None:
         raise InputError(
-            "offset must be None if an exposure is given, whose logarithm is added to the score: "
-            "add that logarithm to the offset instead; got both."
+            "offset must be None if an exposure is given; got both: the score includes the "
+            "logarithm of the exposure, so add that logarithm to the offset instead."
         )
     if exposure is not None:
         return Offset("exposure", "exposure", exposure)
@@ -288,7 +290,7 @@ def offset_given(exposure: Any, offset: Any) -> Offset | None:
 def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None
 ) -> dict[str, Any]:
-    """Return the arguments besides X; the schema completes them."""
+    """Return the arguments besides X; take those that are missing from the schema."""
     completed = {**given, "weight_bound": weight_bound}
     if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:
         completed |= {"exposure": schema.exposure, "offset": schema.offset}
@@ -317,22 +319,23 @@ def column_of(X: Any, name: str) -> Any:
     table = as_table(X)
     check_columns([name], table.names, table.where)
     frames = table.batches((name,), table.n_rows or ROWS_OF_TEXT)
-    return _one([frame_column(frame, name) for frame in frames], _joined)
+    return _join_parts([frame_column(frame, name) for frame in frames], _join_cells)
 
 
-def _joined(columns: list[Any]) -> list[Any]:
+def _join_cells(columns: list[Any]) -> list[Any]:
+    """List the cells of consecutive parts of a column."""
     return [*chain.from_iterable(map(cells_of, columns))]
 
 
 def takes_off(loss: Any) -> bool:
-    """Whether offsets are subtracted from targets: the loss is one of the residual."""
+    """Whether offsets are subtracted from targets, since the loss depends on residuals only."""
     return loss is not None and hasattr(loss, "link") and bool(loss.link.residual)
 
 
 def marks_beside(
     y: Any, offset: Offset | None, weight: Weight | None, loss: Any, classes: Sequence[Any] | None
 ) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-    """Return marks of targets, offsets and weights: usable if they become finite numbers."""
+    """Return marks of targets, offsets and weights; a cell is usable if its number is finite."""
     targets = offsets = weights = None
     if y is not None:
         targets = _marks(y, "y", partial(target_numbers, y, loss, classes))
@@ -343,19 +346,20 @@ def marks_beside(
     return targets, offsets, weights
 
 
-def _marks(given: Any, name: str, numbers: Callable[[int], FloatArray]) -> FloatArray:
-    where, column = one_column(given, name)
+def _marks(values: Any, name: str, numbers: Callable[[int], FloatArray]) -> FloatArray:
+    """Return marks of one column; ``numbers`` returns its cells as numbers, given their count."""
+    where, column = one_column(values, name)
     return _refined(marks_of(column, where), np.isfinite(numbers(len(column))))
 
 
 def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
-    """Return marks of a column of numbers; if ``filled``, a constant replaces all other cells."""
+    """Return marks of a column of numbers; if ``filled``, cells that read as NaN are usable."""
     marks = marks_of(column, where)
     return _refined(marks, ~np.isinf(numbers_of(column, where))) if filled else marks
 
 
 def feature_marks(frame: Any, schema: Schema) -> Features:
-    """Return marks of the features of a schema: a cell is usable if all its terms are."""
+    """Return marks of features: a cell is usable if every factor that reads it is finite."""
     cells, marks = feature_cells(frame, schema), []
     factors = [factor for term in schema.model_terms for factor in term.factors]
     for name in schema.features or ():

@@ -1,4 +1,4 @@
-"""The inputs of a fit in one dataclass: a matrix, a table by its schema, or a table in batches."""
+"""The inputs of a fit: a matrix, a table with a schema, or a table in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,23 +56,23 @@ class Inputs:
     schema
         The schema with its features named; None for a matrix.
     missing
-        Constants for missing cells of a matrix, by the number of the column; a schema has its own.
+        Column number -> the constant for missing cells of a matrix. A schema has its own constants.
     targets
-        The target as a column of each of its types; of a table in batches without cells.
+        The target columns, by which its type is checked. A table in batches gives empty columns.
     names
         Names of the features, if they have names.
     row_ids
-        The identifiers of the rows, if a column was named; None for a table in batches.
+        The identifiers of the rows, if a column has them; None for a table in batches.
     order
         ``"any"`` if the user states that the order of rows means nothing.
     source
-        The user's data in memory, from whose cells marks are made.
+        The user's data in memory; marks are computed from their cells.
     undeclared
-        Columns that are read as numbers although no schema says so.
+        Columns that are read as numbers without a declaration.
     is_vector
-        Whether the features are one vector without a name.
+        Whether X was a single vector without a name.
     target_name
-        The name of the target in the table, or of its argument.
+        The name of the target's column, or of the argument that holds the target.
     persons
         The person of each row, if persons are protected.
     unit
@@ -81,8 +81,8 @@ class Inputs:
     Examples
     --------
     >>> import pandas as pd
-    >>> found = read_inputs(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]}), target="cost")
-    >>> found.n_features, found.schema.features
+    >>> inputs = read_inputs(pd.DataFrame({"age": [41, 50], "cost": [7.5, 3.0]}), target="cost")
+    >>> inputs.n_features, inputs.schema.features
     (1, ('age',))
     """
 
@@ -107,17 +107,17 @@ class Inputs:
 
     @property
     def n_records(self) -> int:
-        """The public number of records, by which a run is planned: of rows, or of persons."""
+        """The public number of records: of persons if they are protected, otherwise of rows."""
         return self.n_rows if self.persons is None else self.persons.count
 
     @property
     def max_rows(self) -> int | None:
-        """Where records are persons, how many rows of each are used at most."""
+        """The most rows of one person that are used; None if each row is a record."""
         return None if self.persons is None else self.unit.max_rows
 
     @property
     def has_weights(self) -> bool:
-        """Whether records have weights, so that their total must be released."""
+        """Whether records have weights; if so, the total weight must be released."""
         return self.weight is not None or self.unit.weight == "row"
 
     @property
@@ -135,24 +135,24 @@ class Inputs:
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
-        """The columns that a record is made of, in the order in which cells are marked."""
+        """The columns of a record, in the order of its marks."""
         if self.schema is None:
             names = self.names or range(self.n_features)
-            found = [TableColumn("feature", name) for name in names]
+            columns = [TableColumn("feature", name) for name in names]
         else:
             roles: dict[str, Role] = dict.fromkeys(self.schema.categorical, "levels")
             roles |= dict.fromkeys(self.schema.dates, "date")
             features = self.schema.features or ()
-            found = [TableColumn(roles.get(name, "feature"), name) for name in features]
-        found += [TableColumn("target", self.target_name)] * bool(self.targets)
+            columns = [TableColumn(roles.get(name, "feature"), name) for name in features]
+        columns += [TableColumn("target", self.target_name)] * bool(self.targets)
         if self.offset is not None:
-            found.append(TableColumn(self.offset.role, self.offset.name))
+            columns.append(TableColumn(self.offset.role, self.offset.name))
         if self.weight is not None:
-            found.append(TableColumn("weight", self.weight.name))
-        return tuple(found)
+            columns.append(TableColumn("weight", self.weight.name))
+        return tuple(columns)
 
     def marks(self, loss: Any = None, classes: Sequence[Any] | None = None) -> Iterator[Marks]:
-        """Yield marks of all records in memory in order, some at a time."""
+        """Yield marks of all records in memory, in order, a few records at a time."""
         columns = marks_beside(self.y, self.offset, self.weight, loss, classes)
         first = 0
         for features in self._feature_marks():
@@ -175,7 +175,7 @@ class Inputs:
             yield np.stack(list(marks), axis=1)
 
     def _column_pieces(self, length: int) -> Iterator[Any]:
-        """Yield the columns of a matrix or a frame as they were given, ``length`` rows of each."""
+        """Yield the columns of a matrix or a frame unchanged, ``length`` rows at a time."""
         source = self.source
         if is_column(source):
             yield [source]
@@ -210,13 +210,13 @@ def read_inputs(
     persons: Mapping[str, Any] | None = None,
     features_only: bool = False,
 ) -> Inputs:
-    """Read a user's arguments; of a table in batches only the head is read.
+    """Read a user's arguments; of a table in batches, read no cells except the keys of persons.
 
-    ``target``, ``columns``, ``row_id``, and an ``exposure``, ``offset`` or ``sample_weight`` of
-    text name columns, as the schema may do instead; ``formula`` declares target and terms.
-    ``missing`` declares constants if there is no schema. ``persons`` holds the arguments of
-    ``PersonRule.of``; without it a schema that names persons is refused. With ``features_only`` no
-    target is read, whatever the schema names, and X may be one vector.
+    ``target``, ``columns`` and ``row_id`` name columns. If ``exposure``, ``offset`` or
+    ``sample_weight`` is text, it also names a column. The schema may name these columns instead.
+    ``formula`` declares target and terms. ``missing`` declares constants if there is no schema.
+    ``persons`` holds the arguments of ``PersonRule.of``; without it, a schema that names persons is
+    refused. With ``features_only`` the schema's target is not read, and X may be one vector.
 
     Examples
     --------
@@ -226,39 +226,39 @@ def read_inputs(
     check_choice("order", order, ("file", "any"))
     X = opened(X)
     if isinstance(columns, str):
-        raise InputError(f"columns must be a list of names, such as [{columns!r}]; got a text.")
-    added = offset_given(exposure, offset)
+        raise InputError(f"columns must be a list of names, such as [{columns!r}]; got text.")
+    offset = offset_given(exposure, offset)
     rule = PersonRule.declared(persons, schema)
     weight = weight_given(sample_weight, weight_bound)
-    rule.check_axes(X, y=y, offset=added, weight=weight, may_be_vector=features_only)
+    rule.check_axes(X, y=y, offset=offset, weight=weight, may_be_vector=features_only)
     named: dict[str, Any] = {}
-    if added is not None and isinstance(added.column, str):
-        named |= {added.role: added.column}
+    if offset is not None and isinstance(offset.column, str):
+        named |= {offset.role: offset.column}
     if rule.column is not None:
         named |= {"person": rule.column, "max_rows": rule.unit.max_rows}
     if weight is not None and isinstance(weight.column, str):
         named |= {"weight": weight.column, "weight_bound": weight.bound}
-    said: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
-    # Estimators pass on what the schema declares already.
-    said |= {name: given for name, given in named.items() if getattr(schema, name, None) != given}
-    beside = {"y": y, "offset": added, "weight": weight, "persons": rule}
-    unnamed = formula is None and all(name is None for name in said.values())
-    if schema is None and unnamed and not isinstance(X, Table):
+    more: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
+    # Estimators pass the schema's declarations as arguments too; these are not declared again.
+    more |= {name: given for name, given in named.items() if getattr(schema, name, None) != given}
+    beside = {"y": y, "offset": offset, "weight": weight, "persons": rule}
+    nothing_declared = formula is None and all(each is None for each in more.values())
+    if schema is None and nothing_declared and not isinstance(X, Table):
         return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     declared = Schema(missing=missing or {}) if schema is None else schema
-    declared = declared.with_declared(**said)
-    table, in_schema = as_table(X), declared.target
+    declared = declared.with_declared(**more)
+    table, schema_target = as_table(X), declared.target
     if formula is not None:
         declared = with_formula(declared, formula, table.names)
-    if y is not None and (target is not None or declared.target != in_schema):
-        raise InputError("y must be None where target names its column; got both.")
+    if y is not None and (target is not None or declared.target != schema_target):
+        raise InputError("y must be None if target names a column; got both.")
     settled = declared.settled(table.names, table.where)
     if features_only:  # columns are kept as they are
         settled = replace(settled, target=None, terms=None, other="level")
-    read = _of_batches if table.streamed else _of_table
-    found = read(table, settled, **beside)
+    read_table = _of_batches if table.streamed else _of_table
+    inputs = read_table(table, settled, **beside)
     undeclared = declared.undeclared(table.names) if schema is None else ()
-    return replace(found, source=X, order=order, undeclared=undeclared)
+    return replace(inputs, source=X, order=order, undeclared=undeclared)
 
 
 def scored_inputs(
@@ -275,19 +275,19 @@ def scored_inputs(
     labels: Sequence[Any] | None,
     **persons: Any,
 ) -> Inputs:
-    """Return scores and targets in two columns; by default with offset and weights of the fit."""
+    """Return scores and targets as two columns; by default with offset and weights of the fit."""
     weight = weight_of_score(X, *weighed, schema)
     beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}
     rule = PersonRule.of_score(fitted, X, beside, **persons)
     score = score_of(X)
-    rule.check_lengths(len(score), **beside)  # later a message would tell how many rows there are
+    rule.check_lengths(len(score), **beside)  # a later error would reveal the number
     if weight is not None:
         weight_parts(weight, len(score))  # refuses other lengths
     score = with_offset(score, X, exposure, offset, schema)
     cells = np.column_stack([score, target_numbers(y, loss, labels, len(score))])
     cells[~np.isfinite(cells).all(axis=1)] = np.nan
-    found = read_inputs(cells, features_only=True)
-    return replace(found, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
+    inputs = read_inputs(cells, features_only=True)
+    return replace(inputs, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
 
 
 def _of_matrix(
@@ -312,7 +312,7 @@ def _of_matrix(
         targets=() if beside["y"] is None else (beside["y"],),
         order=order,
         source=X,
-        undeclared=tuple(n for place, n in enumerate(names or ()) if place not in constants),
+        undeclared=tuple(name for place, name in enumerate(names or ()) if place not in constants),
         is_vector=is_vector,
     )
 
@@ -326,16 +326,17 @@ def _of_table(
     weight: Weight | None,
     persons: PersonRule,
 ) -> Inputs:
+    """Return the inputs for a table in memory; y, offset and weight may be arrays beside it."""
     target = schema.target if y is None else None
-    named = offset.column if offset is not None and isinstance(offset.column, str) else None
-    weighed = weight.column if weight is not None and isinstance(weight.column, str) else None
-    beside = (target, named, weighed, schema.row_id, schema.person)
+    offset_name = offset.column if offset is not None and isinstance(offset.column, str) else None
+    weight_name = weight.column if weight is not None and isinstance(weight.column, str) else None
+    beside = (target, offset_name, weight_name, schema.row_id, schema.person)
     features, columns = read_columns(table, schema, *filter(None, beside))
     y = y if target is None else columns[target]
-    if offset is not None and named is not None:
-        offset = Offset(offset.role, named, columns[named])
-    if weight is not None and weighed is not None:
-        weight = Weight(weighed, weight.bound, columns[weighed])
+    if offset is not None and offset_name is not None:
+        offset = Offset(offset.role, offset_name, columns[offset_name])
+    if weight is not None and weight_name is not None:
+        weight = Weight(weight_name, weight.bound, columns[weight_name])
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
     persons.check_lengths(len(features), y=y, offset=offset, weight=weight)
     return _by_schema(
@@ -362,7 +363,7 @@ def _of_batches(
     weight: Weight | None,
     persons: PersonRule,
 ) -> Inputs:
-    """Return a table in batches, whose target, offset and weight are columns of its own."""
+    """Return the inputs for a table in batches, which has all columns itself."""
     columns = {"y": y}
     columns |= {} if offset is None else {offset.role: offset.column}
     columns |= {} if weight is None else {"sample_weight": weight.column}
@@ -376,7 +377,7 @@ def _of_batches(
     weight = None if weight is None else Weight(weight.column, weight.bound)
     beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
     check_columns(filter(None, beside), table.names, table.where)
-    # A column that is not read must not make records void.
+    # Columns that this fit does not read must not make records void.
     unread: dict[str, Any] = dict.fromkeys({"exposure", "offset"} - {offset and offset.role})
     unread |= {} if weight else {"weight": None, "weight_bound": None}
     target = schema.target
@@ -394,6 +395,6 @@ def _of_batches(
     )
 
 
-def _by_schema(schema: Schema, **told: Any) -> Inputs:
+def _by_schema(schema: Schema, **attributes: Any) -> Inputs:
     names = schema.coefficient_names
-    return Inputs(schema=schema, n_features=len(names), names=names, **told)
+    return Inputs(schema=schema, n_features=len(names), names=names, **attributes)

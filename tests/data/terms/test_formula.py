@@ -120,7 +120,7 @@ def test_a_fit_by_a_formula_is_that_by_its_schema(table, tmp_path):
     expected = tg.LinearRegression(schema=schema, **BUDGET).fit(table)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     assert model.schema_ == expected.schema_
-    with pytest.raises(tg.InputError, match="y must be None where target names its column"):
+    with pytest.raises(tg.InputError, match="y must be None if target names a column"):
         tg.LinearRegression(**BUDGET).fit(table, table.cost, formula=formula)
     right = tg.LinearRegression(**BUDGET).fit(table, table.cost, formula="age + log1p(income)")
     assert right.schema_.terms == ("age", "log1p(income)")

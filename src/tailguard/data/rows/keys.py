@@ -1,8 +1,8 @@
-"""The persons of a table: which rows are of one person, by a column of keys.
+"""The persons of a table: rows with the same key belong to the same person.
 
-A key is a whole number or a text; a text that writes a whole number is that number, so that a key
-is the same in every format. A row without a key, or with a blank one, belongs to no person and
-adds nothing. The number of persons is that of the different keys. It is public.
+A key is a whole number or a text. A text that spells a whole number is that number, so a key is the
+same in every file format. A row without a key, or with a blank one, belongs to no person and adds
+nothing. The number of persons is the number of different keys, and is public.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from tailguard.privacy.unit import MOST_ROWS, ROWS, Unit
 
 NOBODY = -1
 """The number of the person of a row without a key."""
-# Keys that are read at a time where a table is read in batches: 8 MB of whole numbers.
+# Keys to read at a time from a table in batches: 8 MB of whole numbers.
 KEYS_AT_ONCE = 2**20
 
 
@@ -41,7 +41,7 @@ class PersonRule:
     keys
         The name of a column, or a key per row beside X; None protects rows.
     unit
-        What is protected; its person is named here where a column is.
+        What is protected. Its ``person`` is the name of the keys.
     """
 
     keys: Any = None
@@ -72,19 +72,19 @@ class PersonRule:
                 name, got = ("max_rows", max_rows) if max_rows is not None else ("weight", weight)
                 raise InputError(
                     f"{name} must be left out without person=, the column or the array of keys "
-                    f"that tell persons apart; got {got!r}."
+                    f"that identify persons; got {got!r}."
                 )
             return cls(None, Unit(one_row_per_person=one_row_per_person))
         if max_rows is None:
             raise InputError(
                 "max_rows must be given beside person=: how many rows of a person are used at "
-                "most, chosen without a look at the rows; got None."
+                "most, chosen without looking at the rows; got None."
             )
         most = check_integer("max_rows", max_rows, minimum=1, maximum=MOST_ROWS)
-        own: Any = keys if isinstance(keys, str) else getattr(keys, "name", None)
-        named = own if isinstance(own, str) and own.strip() else "person"
-        told: dict[str, Any] = {"weight": weight, "one_row_per_person": one_row_per_person}
-        return cls(keys, Unit(person=named, max_rows=most, **told))
+        name: Any = keys if isinstance(keys, str) else getattr(keys, "name", None)
+        person = name if isinstance(name, str) and name.strip() else "person"
+        options: dict[str, Any] = {"weight": weight, "one_row_per_person": one_row_per_person}
+        return cls(keys, Unit(person=person, max_rows=most, **options))
 
     @classmethod
     def declared(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
@@ -107,7 +107,7 @@ class PersonRule:
         max_rows: int | None,
         weight: str | None,
     ) -> "PersonRule":
-        """Return whom a model's score protects, with their keys: by default as its fit does."""
+        """Return the rule for scoring a model; by default it protects what the fit protects."""
         if fitted.person is not None:
             if person is None and fitted.person not in names_in(X):
                 raise InputError(
@@ -124,7 +124,7 @@ class PersonRule:
 
     @property
     def column(self) -> str | None:
-        """The name of the column of keys, where X has it."""
+        """The name of the column of keys; None if X does not contain the keys."""
         return self.keys if isinstance(self.keys, str) else None
 
     def read(self, column: Any, n_rows: int | None) -> "Persons | None":
@@ -155,35 +155,38 @@ class PersonRule:
                 "name, as person='...'."
             )
         check_columns([name], table.names, table.where)
-        # First read it as any column, so that a cell that fails gives the usual error.
+        # First read the column like any other, so that a failing cell gives the usual error.
         list(table.tried_out([name], KEYS_AT_ONCE))
         frames = table.batches([name], KEYS_AT_ONCE)
         columns = (identifiers_of(frame_column(frame, name)) for frame in frames)
-        found: PersonKeys = silenced(lambda: PersonKeys.of(columns, self.unit))
-        return found
+        persons: PersonKeys = silenced(lambda: PersonKeys.of(columns, self.unit))
+        return persons
 
     def check_axes(self, X: Any, *, may_be_vector: bool, **beside: Any) -> None:
-        """Refuse arrays of other shapes, in a sentence that does not reveal the number of rows."""
+        """Refuse arrays of other shapes; the error does not reveal the number of rows."""
         if self.keys is None:
             return
         axes = (1, 2) if may_be_vector and not hasattr(X, "tocsr") else (2,)
         shape = getattr(X, "shape", None)
         require(
             not isinstance(shape, tuple) or (len(shape) in axes and 0 not in shape[1:]),
-            "X must be a matrix of rows by features, with at least one feature; it is none.",
+            "X must be a matrix of rows by features, with at least one feature; it is not.",
         )
         for name, given in (*_by_argument(beside), ("person", self.keys)):
             shape = getattr(getattr(given, "column", given), "shape", None)
-            one = not isinstance(shape, tuple) or shape[1:] in ((), (1,))
-            require(one, f"{name} must be a vector, one entry per row of X; it is none.")
+            is_vector = not isinstance(shape, tuple) or shape[1:] in ((), (1,))
+            require(is_vector, f"{name} must be a vector, one entry per row of X; it is not.")
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
-        """Refuse another length than that of X, in a sentence that does not reveal the lengths."""
+        """Refuse columns that are longer or shorter than X; the error does not reveal lengths."""
         for name, given in _by_argument(beside):
             column = getattr(given, "column", given)
             if self.keys is not None and column is not None and not isinstance(column, str):
                 length = len(one_column(column, name)[1])
-                require(length == n_rows, f"{name} must have one entry per row of X; it has not.")
+                require(
+                    length == n_rows,
+                    f"{name} must have one entry per row of X; it has more or fewer.",
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,16 +218,16 @@ class Persons:
 
     @classmethod
     def of(cls, keys: Identifiers, unit: Unit) -> "Persons":
-        """Give persons numbers; at least one row must have a key."""
-        known = PersonKeys.of([keys], unit)
-        return cls(unit, keys, known.numbers(keys), known.count)
+        """Assign numbers to persons; at least one row must have a key."""
+        persons = PersonKeys.of([keys], unit)
+        return cls(unit, keys, persons.numbers(keys), persons.count)
 
 
 @dataclass(frozen=True, eq=False)
 class PersonKeys:
     """The keys of all persons, in their order: whole numbers, and then texts.
 
-    They take memory of about one word per person, however many rows there are.
+    They need about one word of memory per person, however many rows there are.
 
     Attributes
     ----------
@@ -254,22 +257,22 @@ class PersonKeys:
         texts: Counter[str] = Counter()
         waiting, length = [whole], 0
         for column in columns:
-            numbers, named = _parted(column)
-            texts.update(named)
+            numbers, more_texts = _split_keys(column)
+            texts.update(more_texts)
             waiting.append(numbers)
             length += len(numbers)
             if length > max(len(whole), KEYS_AT_ONCE):
                 whole, n_rows = _with_more(whole, n_rows, waiting)
                 waiting, length = [], 0
         whole, n_rows = _with_more(whole, n_rows, waiting)
-        named = sorted(texts)
-        if not (len(whole) or named):
+        sorted_texts = sorted(texts)
+        if not (len(whole) or sorted_texts):
             raise InputError(
                 f"{unit.person} must hold a key, a whole number or a text, in at least one row; "
                 "it holds none."
             )
-        of_texts = np.array([texts[text] for text in named], dtype=np.int64)
-        return cls(unit, whole, tuple(named), np.append(n_rows, of_texts))
+        of_texts = np.array([texts[text] for text in sorted_texts], dtype=np.int64)
+        return cls(unit, whole, tuple(sorted_texts), np.append(n_rows, of_texts))
 
     @property
     def count(self) -> int:
@@ -284,15 +287,16 @@ class PersonKeys:
         """Return the number of each key's person; -1 without a key."""
         if isinstance(keys, np.ndarray):
             return self._of_whole(keys)
-        read = [_key_in(key) for key in keys]
-        numbers = np.array([self._places.get(key, NOBODY) for key in read], dtype=np.int64)
-        is_whole = np.array([isinstance(key, int) for key in read], dtype=np.bool_)
-        found = np.array([key for key in read if isinstance(key, int)], dtype=np.int64)
-        numbers[is_whole] = self._of_whole(found)
-        check_same((numbers == NOBODY).sum(), read.count(None))
+        parsed = [_key_in(key) for key in keys]
+        numbers = np.array([self._places.get(key, NOBODY) for key in parsed], dtype=np.int64)
+        is_whole = np.array([isinstance(key, int) for key in parsed], dtype=np.bool_)
+        whole_keys = np.array([key for key in parsed if isinstance(key, int)], dtype=np.int64)
+        numbers[is_whole] = self._of_whole(whole_keys)
+        check_same((numbers == NOBODY).sum(), parsed.count(None))
         return numbers
 
     def _of_whole(self, keys: IntArray) -> IntArray:
+        """Return the numbers of persons whose keys are whole numbers."""
         places = np.searchsorted(self.whole, keys)
         if len(keys) and not np.array_equal(self.whole.take(places, mode="clip"), keys):
             raise InputError(CHANGED)
@@ -300,28 +304,28 @@ class PersonKeys:
 
 
 def _by_argument(beside: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Yield what is given beside X, each by the name of its argument."""
+    """Yield the name and the value of each argument beside X."""
     for name, given in beside.items():
         role = given.role if isinstance(given, Offset) else name
         yield "sample_weight" if role == "weight" else role, given
 
 
-def _parted(column: Identifiers) -> tuple[IntArray, list[str]]:
-    """Return the keys that are whole numbers, and those that are other texts."""
+def _split_keys(column: Identifiers) -> tuple[IntArray, list[str]]:
+    """Return the keys that are whole numbers, and the keys that are other texts."""
     if isinstance(column, np.ndarray):
         return column, []
-    read = [_key_in(key) for key in column]
-    whole = np.array([key for key in read if isinstance(key, int)], dtype=np.int64)
-    return whole, [key for key in read if isinstance(key, str)]
+    parsed = [_key_in(key) for key in column]
+    whole = np.array([key for key in parsed if isinstance(key, int)], dtype=np.int64)
+    return whole, [key for key in parsed if isinstance(key, str)]
 
 
 def _with_more(keys: IntArray, n_rows: IntArray, more: list[IntArray]) -> tuple[IntArray, IntArray]:
     """Merge more keys into sorted distinct keys and their counts."""
     joined = np.concatenate([keys, *more])
-    found, places = np.unique(joined, return_inverse=True)
-    # As floats they are exact: there are fewer than 2**53 rows.
+    distinct, places = np.unique(joined, return_inverse=True)
+    # Counts are exact as floats: there are fewer than 2**53 rows.
     times = np.append(n_rows, np.ones(len(joined) - len(keys)))
-    return found, np.bincount(places.ravel(), times, len(found)).astype(np.int64)
+    return distinct, np.bincount(places.ravel(), times, len(distinct)).astype(np.int64)
 
 
 def _key_in(cell: int | str | None) -> int | str | None:

@@ -1,6 +1,6 @@
 """Persons as records: a person's rows are weighted so that together they count as one record.
 
-Queries read persons here instead of rows. At most ``max_rows`` rows of each person are kept, with
+Queries then read persons instead of rows. At most ``max_rows`` rows of each person are kept, with
 shares that add up to at most one, and a query multiplies the contribution of a row by its share.
 
 *Privacy.* Let ``K`` be the set of contributions of one record to a query's sum; a void record adds
@@ -25,8 +25,8 @@ of both persons meet, then the second rows, until one person has no more rows. E
 share one over the number of meetings. So a pair adds a point of the hull as well, whichever person
 is replaced.
 
-*Groups* consist of whole persons, by places in such an order: a person is in one group with all of
-the person's rows, and adds a point of the hull to the sum of the group. A new key may change the
+*Groups* consist of whole persons, by their places in such an order. All rows of a person are in one
+group, so the person adds a point of the hull to the sum of that group. A new key may change the
 numbers of other persons. The order is uniform, so the orders of neighbouring tables can be coupled
 such that all other persons keep their places.
 
@@ -86,21 +86,23 @@ class UsedRows:
         The rows, person by person.
     counts
         The number of rows of each person.
-    share, counted
-        The share of each row of a person, and the factor that multiplies its weight.
+    share
+        For each person, the share of each of the person's rows.
+    factor
+        For each person, the number that multiplies the weight of each row.
     """
 
     rows: GroupedRows
     counts: IntArray
     share: FloatArray
-    counted: FloatArray
+    factor: FloatArray
 
     @classmethod
     def of(cls, rows: GroupedRows, counts: IntArray, unit: Unit) -> "UsedRows":
         """Compute the shares of the rows of each person."""
         share = shares_of(counts)
-        alike = np.full(len(counts), unit.max_rows)
-        return cls(rows, counts, share, shares_of(alike) if unit.weight == "row" else share)
+        equal_counts = np.full(len(counts), unit.max_rows)
+        return cls(rows, counts, share, shares_of(equal_counts) if unit.weight == "row" else share)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -108,13 +110,13 @@ class UsedRows:
         return np.append(0, np.cumsum(self.counts))
 
     def block(self, first: int, last: int, *, grouped: bool = False) -> RecordBlock:
-        """Return the rows of these persons; number persons from 0, or by places if ``grouped``."""
+        """Return the rows of these persons, numbered from 0, or from ``first`` if ``grouped``."""
         block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
         counts, persons = self.counts[first:last], slice(first, last)
-        parts = np.repeat(self.counted[persons], counts)
+        factors = np.repeat(self.factor[persons], counts)
         return replace(
             block,
-            weight=parts if block.weight is None else block.weight * parts,
+            weight=factors if block.weight is None else block.weight * factors,
             share=np.repeat(self.share[persons], counts),
             person=np.repeat(np.arange(last - first) + first * grouped, counts),
         )
@@ -123,7 +125,7 @@ class UsedRows:
         """Return the rows of the persons at these places, in this order."""
         counts = self.counts[places]
         rows = self.rows.picked(_runs(self.starts[places], counts))
-        return UsedRows(rows, counts, self.share[places], self.counted[places])
+        return UsedRows(rows, counts, self.share[places], self.factor[places])
 
     def in_pairs(self, order: IntArray) -> "UsedRows":
         """Return the rows that meet, side by side, for each pair of persons in this order."""
@@ -174,13 +176,14 @@ class PersonRows:
         choose = partial(_chosen_rows, rows, persons, KeyedHash(source))
         chosen = choose()
         counts = np.bincount(persons.numbers[chosen], minlength=persons.count)
-        held = HeldRows(rows, chosen, partial(choose, marked=True))
-        self._used: UsedRows | None = UsedRows.of(held, counts, self.unit)
+        in_memory = RowsInMemory(rows, chosen, partial(choose, marked=True))
+        self._used: UsedRows | None = UsedRows.of(in_memory, counts, self.unit)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_rows={self.n_rows}, n_features={self.n_features})"
 
     def _begin(self, rows: Any, unit: Unit, n_persons: int) -> None:
+        """Set all attributes except the used rows."""
         self.unit, self.n_rows, self.n_features = unit, n_persons, rows.n_features
         self.has_offset, self.has_weight = rows.has_offset, rows.has_weight
         self._order: Order | None = None
@@ -230,36 +233,41 @@ class PersonRows:
             return self.used()
         with self._lock:
             if together not in self._placed:
-                ends = self.n_rows // 2 * 2 if together == "some" else self.n_rows
-                order = np.arange(ends) if self._order is None else self._order[:ends]
+                count = self.n_rows // 2 * 2 if together == "some" else self.n_rows
+                order = np.arange(count) if self._order is None else self._order[:count]
                 used = self.used()
                 paired = together == "some"
                 self._placed[together] = used.in_pairs(order) if paired else used.of_persons(order)
             return self._placed[together]
 
 
-class HeldRows:
-    """Some rows of a table in memory, in another order; ``marked`` returns the rows to count."""
+class RowsInMemory:
+    """Some rows of a table in memory, in another order.
 
-    def __init__(self, rows: ArrayRows, places: IntArray, marked: Callable[[], IntArray]) -> None:
-        self._all, self._places, self._marked = rows, places, marked
+    ``marked_places`` returns the places of the rows whose cells are counted by kind.
+    """
+
+    def __init__(
+        self, rows: ArrayRows, places: IntArray, marked_places: Callable[[], IntArray]
+    ) -> None:
+        self._all, self._places, self._marked_places = rows, places, marked_places
         self._rows = rows.restricted(places).without_order()
 
     def piece(self, start: int, stop: int) -> RecordBlock:
         """Return the rows from ``start`` to ``stop``."""
         return self._rows.piece(start, stop)
 
-    def picked(self, places: IntArray) -> "HeldRows":
+    def picked(self, places: IntArray) -> "RowsInMemory":
         """Return the rows at these places, in this order."""
-        return HeldRows(self._all, self._places[places], lambda: self._marked()[places])
+        return RowsInMemory(self._all, self._places[places], lambda: self._marked_places()[places])
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
         """Yield marks of all rows in the table's order; unused rows have share 0."""
-        every, first = np.zeros(self._all.n_rows), 0
-        every[self._marked()] = share
+        shares, first = np.zeros(self._all.n_rows), 0
+        shares[self._marked_places()] = share
         for marks in self._all.marks():
             last = first + len(marks[0])
-            yield RecordBlock(*marks, first=None, share=every[first:last])
+            yield RecordBlock(*marks, first=None, share=shares[first:last])
             first = last
 
 
@@ -270,6 +278,7 @@ def shares_of(counts: IntArray) -> FloatArray:
 
 
 def _share_of(count: int) -> float:
+    """Return one over a count, rounded down."""
     part = 1.0 / count
     numerator, denominator = part.as_integer_ratio()
     return part if count * numerator <= denominator else math.nextafter(part, 0.0)
@@ -278,10 +287,10 @@ def _share_of(count: int) -> float:
 def _chosen_rows(
     rows: ArrayRows, persons: Persons, hashed: KeyedHash, *, marked: bool = False
 ) -> IntArray:
-    """Return the used rows, or the rows whose marks are counted, person by person, by hashes."""
-    keyed = np.flatnonzero(persons.numbers != NOBODY)
-    values = (_kind_values if marked else _values)(rows, persons, hashed)[keyed]
-    return keyed[chosen_places(persons.numbers[keyed], values, hashed, persons.unit.max_rows)]
+    """Return the places of the used rows, or of those whose marks are counted, by persons."""
+    with_key = np.flatnonzero(persons.numbers != NOBODY)
+    values = (_hashes_of_kinds if marked else _hashes)(rows, persons, hashed)[with_key]
+    return with_key[chosen_places(persons.numbers[with_key], values, hashed, persons.unit.max_rows)]
 
 
 def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows: int) -> IntArray:
@@ -295,8 +304,8 @@ def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows:
     return np.asarray(order[_ranks(numbers[order]) < max_rows])
 
 
-def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the keyed hash of each row."""
+def _hashes(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
+    """Return the hash of each row: of its key and its numbers."""
     values = hashed.of(persons.keys)
     length = max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, rows.n_features))
     for start in range(0, rows.n_rows, length):
@@ -305,8 +314,8 @@ def _values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
     return values
 
 
-def _kind_values(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the keyed hash of the kinds of each row's cells."""
+def _hashes_of_kinds(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
+    """Return the hash of each row: of its key and the kinds of its cells."""
     values, first = hashed.of(persons.keys), 0
     for marks in rows.marks():
         for chunk in chunks_of(RecordBlock(*marks)):
@@ -343,12 +352,12 @@ def _ranks(*columns: Any) -> IntArray:
 
 
 def _runs(starts: IntArray, counts: IntArray) -> IntArray:
-    """Return the places of all runs, one run after the other."""
+    """Return the places in all runs, given the start and the length of each run."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.arange(int(counts.sum())) + np.repeat(starts - before, counts))
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:
-    """Return the ends, as persons, of pieces of about ``length`` rows that split no person."""
-    wanted = np.arange(0, int(starts[-1]), length)
-    return sorted({*np.searchsorted(starts, wanted).tolist(), len(starts) - 1})
+    """Return the bounds of runs of whole persons with about ``length`` rows each."""
+    row_bounds = np.arange(0, int(starts[-1]), length)
+    return sorted({*np.searchsorted(starts, row_bounds).tolist(), len(starts) - 1})
