@@ -206,7 +206,7 @@ def test_what_has_no_type_is_no_matrix_whatever_it_holds(call):
         assert str(refused.value) == (
             "X must be an array or a table: whatever it holds, a "
             f"{type(given).__name__} has no declared width, so pass a table with named columns or, "
-            "of numbers alone, np.asarray(X)."
+            "for numbers only, np.asarray(X)."
         )
 
 

@@ -21,7 +21,7 @@ Identifier: TypeAlias = int | str | None
 
 # Whole numbers outside this range become hexadecimal text, which may have any length.
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-# Longer decimals are no identifiers: converting a cell such as 1e999999999 would take all memory.
+# A longer decimal is not an identifier: to convert 1e999999999 would take all memory.
 MOST_DIGITS = 1000
 # CSV readers parse these words as booleans, in upper or lower case.
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -53,18 +53,18 @@ def cell_marks(cells: Iterable[Any]) -> FloatArray:
 
 
 def cell_texts(cells: Iterable[Any]) -> list[str | None]:
-    """Return cells as text; None for a cell that is not text; bytes are decoded."""
+    """Return cells as text, and bytes decoded; None for a cell that is neither."""
     return [_text(_unpacked(cell)) for cell in cells]
 
 
 def _cell_number(cell: Any) -> float:
-    """Return one cell as a number; a failure, such as of the text ``n/a``, affects no other."""
+    """Return one cell as a number; a failure, as for the text ``n/a``, affects no other cell."""
     if type(cell) is float:
         return cell
     try:
         cell = _unpacked(cell)
-        read = READERS.get(id(type(cell)))
-        return np.nan if read is None else read(cell)
+        reader = READERS.get(id(type(cell)))
+        return np.nan if reader is None else reader(cell)
     except Exception:
         return np.nan
 
@@ -87,7 +87,7 @@ def _missing_types() -> set[int]:
 
 
 def _unpacked(cell: Any) -> Any:
-    """Return the only entry of a list, a tuple or an array, None if it has none; else the cell."""
+    """Return the entry of a list, tuple or array of one, None for an empty one, else the cell."""
     kind = type(cell)
     if kind is list or kind is tuple:
         return cell[0] if len(cell) == 1 else cell or None
@@ -99,47 +99,48 @@ def _unpacked(cell: Any) -> Any:
 def _text(cell: Any) -> str | None:
     if id(type(cell)) in TEXTS:
         return str(cell)
-    return cell.decode(errors="replace") if id(type(cell)) in CODED else None
+    return cell.decode(errors="replace") if id(type(cell)) in BYTES else None
 
 
-def _of_text(text: str) -> float:
+def _float_of_text(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return TRUTH.get(text.lower(), np.nan)
 
 
-def _of_bytes(coded: bytes) -> float:
-    return _of_text(coded.decode(errors="replace"))
+def _float_of_bytes(encoded: bytes) -> float:
+    return _float_of_text(encoded.decode(errors="replace"))
 
 
-def _of_integer(whole: int) -> float:
-    """Return a whole number as a float; infinite beyond the largest float, like its text."""
+def _float_of_integer(whole: int) -> float:
+    """Return an integer as a float; infinite beyond the largest float, as its text would be."""
     try:
         return float(whole)
     except OverflowError:
         return np.inf if whole > 0 else -np.inf
 
 
-def _of_complex(number: complex) -> float:
+def _float_of_complex(number: complex) -> float:
     return float(number.real) if number.imag == 0.0 else np.nan
 
 
-def _of_fraction(ratio: Fraction) -> float:
-    above, below = ratio.numerator, ratio.denominator
-    return above / below if type(above) is type(below) is int else np.nan
+def _float_of_fraction(ratio: Fraction) -> float:
+    top, bottom = ratio.numerator, ratio.denominator
+    return top / bottom if type(top) is type(bottom) is int else np.nan
 
 
 def cell_identifier(cell: Any) -> Identifier:
-    """Read one cell; a failure, for example of a manipulated object, affects this cell only."""
-    read = IDENTIFIERS.get(id(type(cell)))
+    """Return one cell as an identifier; a failure, as for a forged object, affects no other."""
+    reader = IDENTIFIERS.get(id(type(cell)))
     try:
-        return None if read is None else read(cell)
+        return None if reader is None else reader(cell)
     except Exception:
         return None
 
 
 def _whole(cell: Any) -> Identifier:
+    """Return a whole number; outside 64 bits as hexadecimal text."""
     whole = int(cell)
     return whole if SMALLEST <= whole <= LARGEST else hex(whole)
 
@@ -159,8 +160,8 @@ def _whole_decimal(cell: Decimal) -> Identifier:
 
 
 def _whole_fraction(cell: Fraction) -> Identifier:
-    above, below = cell.numerator, cell.denominator
-    return _whole(above) if type(above) is int and type(below) is int and below == 1 else None
+    top, bottom = cell.numerator, cell.denominator
+    return _whole(top) if type(top) is int and type(bottom) is int and bottom == 1 else None
 
 
 def _decoded(cell: bytes) -> Identifier:
@@ -179,17 +180,17 @@ def _scalar_types(kinds: str) -> list[type]:
 BLANK = {"", "nan"}
 # Keyed by identity: looking a class up by itself would call the hash of its metaclass.
 TEXTS = {id(kind) for kind in (str, np.str_)}
-CODED = {id(kind) for kind in (bytes, np.bytes_)}
+BYTES = {id(kind) for kind in (bytes, np.bytes_)}
 READERS: dict[int, Callable[[Any], float]] = {
     **{id(kind): float for kind in (bool, float, Decimal, *_scalar_types("biuf"))},
-    **dict.fromkeys(TEXTS, _of_text),
-    **dict.fromkeys(CODED, _of_bytes),
-    **{id(kind): _of_complex for kind in (complex, *_scalar_types("c"))},
-    id(int): _of_integer,
-    id(Fraction): _of_fraction,
+    **dict.fromkeys(TEXTS, _float_of_text),
+    **dict.fromkeys(BYTES, _float_of_bytes),
+    **{id(kind): _float_of_complex for kind in (complex, *_scalar_types("c"))},
+    id(int): _float_of_integer,
+    id(Fraction): _float_of_fraction,
 }
 DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
-REAL = {kind for kind, read in READERS.items() if read is float}
+REAL = {kind for kind, reader in READERS.items() if reader is float}
 """Types of real numbers: a cell of these types that is not a number is NaN, and so empty."""
 
 IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
@@ -197,7 +198,7 @@ IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
     **{id(kind): _whole_float for kind in (float, *_scalar_types("f"))},
     **{id(kind): _whole_complex for kind in (complex, *_scalar_types("c"))},
     **dict.fromkeys(TEXTS, str),
-    **dict.fromkeys(CODED, _decoded),
+    **dict.fromkeys(BYTES, _decoded),
     id(Decimal): _whole_decimal,
     id(Fraction): _whole_fraction,
     id(UUID): _uuid,

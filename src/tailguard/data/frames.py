@@ -44,7 +44,7 @@ def is_arrow(X: Any) -> bool:
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of a table's columns if all are strings."""
+    """Return the names of a table's columns if all are strings, else None."""
     if isinstance(X, np.ndarray):
         return None
     if is_arrow(X):
@@ -89,8 +89,8 @@ def chosen_columns(frame: Any, names: Sequence[str]) -> Any:
     columns = list(frame.columns)
     first = columns.index(names[0]) if names else 0
     stop = first + len(names)
-    neighbours = columns[first:stop] == list(names)
-    return frame.iloc[:, first:stop] if neighbours else frame[list(names)]
+    are_adjacent = columns[first:stop] == list(names)
+    return frame.iloc[:, first:stop] if are_adjacent else frame[list(names)]
 
 
 def rows_of(frame: Any, start: int, stop: int) -> Any:
@@ -98,8 +98,8 @@ def rows_of(frame: Any, start: int, stop: int) -> Any:
     if start == 0 and stop == len(frame):
         return frame
     # Check the class: columns of a data frame are attributes, and one may be called 'slice'.
-    pandas = is_a(frame, "pandas", "DataFrame")
-    return frame.iloc[start:stop] if pandas else frame.slice(start, stop - start)
+    is_pandas = is_a(frame, "pandas", "DataFrame")
+    return frame.iloc[start:stop] if is_pandas else frame.slice(start, stop - start)
 
 
 def rows_at(frame: Any, places: IntArray) -> Any:

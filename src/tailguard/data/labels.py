@@ -42,8 +42,8 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
         places = {label: float(place) for place, label in enumerate(declared)}
         texts = cell_texts(cells_of(column))
         return np.array([places.get(label, np.nan) for label in texts], dtype=np.float64)
-    levels = kind == "levels"
-    numbers = cell_numbers(cells_of(column)) if levels else numbers_of(column, where)
+    is_categorical = kind == "levels"
+    numbers = cell_numbers(cells_of(column)) if is_categorical else numbers_of(column, where)
     return _places(doubled(numbers), np.array(declared))
 
 
@@ -70,11 +70,11 @@ def n_labels(classes: Sequence[Any]) -> int:
 
 def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     """Return declared labels: different, and all text or all finite numbers."""
-    given = label_list(classes)
-    texts, numbers = cell_texts(given), cell_numbers(given)
+    listed = label_list(classes)
+    texts, numbers = cell_texts(listed), cell_numbers(listed)
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
-        raise InputError(f"classes must be all text or all finite numbers; got {shown(given)}.")
+        raise InputError(f"classes must be all text or all finite numbers; got {shown(listed)}.")
     if len(set(labels)) < max(2, len(labels)):
         raise InputError(
             f"classes must be at least two different labels; got {len(labels)} labels, "
@@ -86,8 +86,8 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
 def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
     """Return the position of each number among the declared ones; NaN for any other number."""
     order = np.argsort(declared)
-    above = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
-    return np.where(declared[order[above]] == numbers, order[above], np.nan)
+    nearest = np.minimum(np.searchsorted(declared[order], numbers), order.size - 1)
+    return np.where(declared[order[nearest]] == numbers, order[nearest], np.nan)
 
 
 def label_list(labels: Any) -> list[Any]:
@@ -106,6 +106,6 @@ def label_list(labels: Any) -> list[Any]:
 
 
 def _labels(y: Any) -> tuple[Any, str, Kind]:
-    """Return the column of labels, its name for errors, and the kind of its type."""
+    """Return the column of labels, its name for errors, and how it is read."""
     where, column = one_column(y, "y")
     return column, where, kind_of(column, where, LABELS)

@@ -15,12 +15,13 @@ from tailguard.checks import InputError
 from tailguard.data.columns import arrow_floats, doubled, numbers_of, pandas_floats
 from tailguard.data.frames import frame_columns, is_a, is_arrow, is_column
 
-# From this many columns on, pieces of about 1 MB are transposed as a whole: of 2e6 float32 numbers,
-# 20 columns take 1.9 ms instead of 6.3 one by one, and 2 columns 4.8 instead of 0.9. Pieces four
-# times as large needed fresh memory each time, and 20 columns took 8 ms.
-COLUMNS_TURNED = 8
-NUMBERS_TURNED = 2**17
-# These have a length but are not sequences of cells.
+# With at least this many columns, pieces of about 1 MB are transposed as a whole. For 2e6 numbers
+# of float32, 20 columns take 1.9 ms as a whole and 6.3 ms one by one; 2 columns take 4.8 ms as a
+# whole and 0.9 ms one by one. Pieces four times as large needed fresh memory each time, and 20
+# columns took 8 ms.
+COLUMNS_TRANSPOSED = 8
+NUMBERS_TRANSPOSED = 2**17
+# Types that have a length but are not sequences of cells.
 NO_SEQUENCES = (str, bytes, bytearray, dict, set, frozenset)
 
 
@@ -36,10 +37,10 @@ def to_matrix(X: Any, name: str = "X") -> Features:
 
 
 def _matrix_of(X: Any, name: str) -> Features:
-    if type(X) is np.ndarray:  # what follows looks libraries of tables up
+    if type(X) is np.ndarray:  # saves the look-up of libraries below
         return numbers_of(X, name)
-    if is_a(X, "pandas", "DataFrame") and (plain := pandas_floats(X)) is not None:
-        return plain
+    if is_a(X, "pandas", "DataFrame") and (matrix := pandas_floats(X)) is not None:
+        return matrix
     if is_arrow(X) and (floats := arrow_floats(X)):
         return stacked(floats)
     columns = frame_columns(X)
@@ -51,9 +52,9 @@ def _matrix_of(X: Any, name: str) -> Features:
 
 
 def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArray:
-    """Return a float64 vector; a table or matrix with one column counts as one.
+    """Return a float64 vector; a table or matrix with one column is accepted.
 
-    ``n_rows`` is how many entries there must be.
+    ``n_rows`` is the required number of entries.
     """
     where, column = one_column(y, name)
     vector = doubled(numbers_of(column, where))
@@ -65,7 +66,7 @@ def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArr
 
 
 def to_matrix_or_vector(X: Any) -> tuple[Features, bool]:
-    """Return a matrix, and whether it was a single vector that is now its one column."""
+    """Return a matrix, and whether X was a vector, which becomes the only column."""
     if frame_columns(X) is not None:
         return to_matrix(X), False
     array = numbers_of(_typed(X, "X"), "X")
@@ -75,7 +76,7 @@ def to_matrix_or_vector(X: Any) -> tuple[Features, bool]:
 
 
 def one_column(y: Any, name: str) -> tuple[str, Any]:
-    """Return the name of a single column for errors, and the column, typed or as a list."""
+    """Return the name of a single column for errors, and the column; untyped ones become lists."""
     columns = frame_columns(y)
     if columns is not None:
         if len(columns) != 1:
@@ -93,44 +94,48 @@ def one_column(y: Any, name: str) -> tuple[str, Any]:
 
 
 def _has_type(X: Any, name: str) -> bool:
-    """Whether something declares its layout; refuse what does but is not in memory or dense."""
+    """Whether X declares its layout; refuse sparse matrices and tables outside memory."""
     if is_column(X):
         return True
-    given = type(X).__name__
+    class_name = type(X).__name__
     if hasattr(X, "tocsr"):
-        raise InputError(f"{name} must be dense, sparse input is not supported; got {given}.")
+        raise InputError(f"{name} must be dense, sparse input is not supported; got {class_name}.")
     if hasattr(X, "collect"):
-        raise InputError(f"{name} must be in memory, call .collect() on it first; got {given}.")
+        raise InputError(
+            f"{name} must be in memory, call .collect() on it first; got {class_name}."
+        )
     return hasattr(X, "__array__")
 
 
 def _typed(X: Any, name: str) -> Any:
-    """Return a column or an array; refuse anything without a type. Nothing is converted."""
+    """Return a column or an array; refuse anything without a type. No cell is converted."""
     if is_column(X) or isinstance(X, np.ma.MaskedArray):
         return X
-    given = type(X).__name__
+    class_name = type(X).__name__
     if not _has_type(X, name):
         raise InputError(
-            f"{name} must be an array or a table: whatever it holds, a {given} has no declared "
-            "width, so pass a table with named columns or, of numbers alone, "
+            f"{name} must be an array or a table: whatever it holds, a {class_name} has no "
+            "declared width, so pass a table with named columns or, for numbers only, "
             f"np.asarray({name})."
         )
     try:
         return np.asarray(X)
     except Exception:
-        raise InputError(f"{name} must be an array; np.asarray fails on this {given}.") from None
+        raise InputError(
+            f"{name} must be an array; np.asarray fails on this {class_name}."
+        ) from None
 
 
 def _entries(values: Any, name: str) -> list[Any]:
     """List the entries of an untyped sequence; refuse one that cannot be listed."""
-    given = type(values).__name__
+    class_name = type(values).__name__
     if isinstance(values, NO_SEQUENCES) or not hasattr(type(values), "__len__"):
-        raise InputError(f"{name} must be an array, a table or a sequence; got {given}.")
+        raise InputError(f"{name} must be an array, a table or a sequence; got {class_name}.")
     try:
         return list(values)
     except Exception:
         raise InputError(
-            f"{name} must be a sequence that lists its entries; got {given}."
+            f"{name} must be a sequence that lists its entries; got {class_name}."
         ) from None
 
 
@@ -145,11 +150,11 @@ def stacked(vectors: Sequence[FloatArray]) -> Features:
     writing each column separately; for few columns it takes longer.
     """
     matrix = np.empty((len(vectors[0]), len(vectors)))
-    if len(vectors) < COLUMNS_TURNED:
+    if len(vectors) < COLUMNS_TRANSPOSED:
         for place, vector in enumerate(vectors):
             matrix[:, place] = doubled(vector)
         return matrix
-    length = max(1, NUMBERS_TURNED // len(vectors))
+    length = max(1, NUMBERS_TRANSPOSED // len(vectors))
     for first in range(0, len(matrix), length):
         piece = slice(first, first + length)
         matrix[piece] = np.stack([doubled(vector[piece]) for vector in vectors]).T

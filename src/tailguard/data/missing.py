@@ -69,8 +69,8 @@ def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) 
     """Return the number of a column, given its name or number."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
-    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-    if whole and 0 <= column < n_features:
+    is_integer = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if is_integer and 0 <= column < n_features:
         return int(column)
     allowed = f"columns of X by number, 0 to {n_features - 1}"
     if names is not None:
@@ -78,8 +78,9 @@ def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) 
     raise InputError(f"missing must name {allowed}; got {shown(column)}.")
 
 
-def _refused(wanted: Any) -> InputError:
-    given = shown(wanted) if isinstance(wanted, str) else "a function"
+def _refused(value: Any) -> InputError:
+    """Return the error for a strategy that learns from records, by its name or as a function."""
+    given = shown(value) if isinstance(value, str) else "a function"
     return InputError(
         "missing must map columns to constants known without the records, since a value computed "
         f"from them, such as a mean, would be a release that no budget covers; got {given}."

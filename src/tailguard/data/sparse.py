@@ -1,10 +1,10 @@
 """Sparse matrices of SciPy: records are made dense, a few at a time, when they are read.
 
-A record's cells depend only on its own stored entries. SciPy would break this: it sorts the entries
-of all records or of none, depending on any of them, which changes the order of additions in a cell;
-it adds in the type of the matrix, which one record may have decided; and an invalid column number
-makes it write into another record. So each entry is converted to float64 here, and entries of one
-cell are added in stored order.
+A record's cells depend only on its own stored entries. SciPy would break this in three ways. It
+sorts the entries of all records or of none, depending on any of them, which changes the order of
+additions in a cell. It adds in the type of the matrix, which one record may have decided. And an
+invalid column number makes it write into another record. So each entry is converted to float64
+here, and entries of one cell are added in stored order.
 """
 
 from collections.abc import Iterator
@@ -39,8 +39,8 @@ class SparseFeatures:
 
     Edge cases
     ----------
-    A record with an entry in a nonexistent column is missing throughout. An entry in a nonexistent
-    row is ignored.
+    If a record has an entry in a nonexistent column, all its cells are missing. An entry in a
+    nonexistent row is ignored.
     """
 
     def __init__(self, matrix: Any) -> None:
@@ -54,9 +54,9 @@ class SparseFeatures:
                 f"{FORMATS[-1]}; got {matrix.format!r}: pass X.tocsr()."
             )
         if matrix.format == "coo":
-            rows, columns, entries = _of_one_length(matrix.row, matrix.col, matrix.data)
+            rows, columns, entries = _cut_to_shortest(matrix.row, matrix.col, matrix.data)
         else:
-            inner, entries = _of_one_length(matrix.indices, matrix.data)
+            indices, entries = _cut_to_shortest(matrix.indices, matrix.data)
             n_lines = self.shape[0 if matrix.format == "csr" else 1]
             if len(matrix.indptr) != n_lines + 1:
                 raise InputError(
@@ -64,12 +64,12 @@ class SparseFeatures:
                     f"rows or columns; got {len(matrix.indptr)}."
                 )
             if matrix.format == "csr":
-                self._entries, self._columns, self._ends = entries, inner, matrix.indptr
+                self._entries, self._columns, self._ends = entries, indices, matrix.indptr
                 return
             columns, stored = _stored(matrix.indptr, np.arange(n_lines), len(entries))
-            rows, entries = inner[stored], entries[stored]
-        there = np.flatnonzero((rows >= 0) & (rows < self.shape[0]))
-        order = there[np.argsort(rows[there], kind="stable")]
+            rows, entries = indices[stored], entries[stored]
+        valid = np.flatnonzero((rows >= 0) & (rows < self.shape[0]))
+        order = valid[np.argsort(rows[valid], kind="stable")]
         self._entries, self._columns = entries[order], columns[order]
         counts = np.bincount(rows[order], minlength=self.shape[0])
         self._ends = np.concatenate([[0], np.cumsum(counts)])
@@ -97,14 +97,14 @@ class SparseFeatures:
         return features
 
 
-def _of_one_length(*arrays: Any) -> list[Any]:
+def _cut_to_shortest(*arrays: Any) -> list[Any]:
     """Cut arrays to the shortest, in case one was overwritten."""
     length = min(map(len, arrays))
     return [array[:length] for array in arrays]
 
 
 def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, IntArray]:
-    """Return, for all entries of these lines, the line's place among them and the entry's place.
+    """Return, for each entry of these lines, its line's place in ``lines`` and its own place.
 
     Places stay within the stored entries, even if the ends were overwritten.
     """
@@ -115,7 +115,7 @@ def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, 
 
 
 def to_features(X: Any) -> Features | SparseFeatures:
-    """Return features as they are read: sparse ones stay sparse, others are a dense matrix."""
+    """Return features for reading: sparse ones stay sparse, others become a dense matrix."""
     if isinstance(X, SparseFeatures):
         return X
     is_sparse = is_a(X, "scipy.sparse", "sparray") or is_a(X, "scipy.sparse", "spmatrix")
@@ -130,9 +130,9 @@ def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
 
 
 def check_no_path(X: Any) -> None:
-    """Refuse the path of a file where predictions are made."""
+    """Refuse the path of a file: predictions need a table or an array."""
     require(
         not isinstance(X, str | PathLike),
-        "X must be a table or an array to predict from; got the path of a file: read it first, as "
-        "by pd.read_csv(path), or run 'tailguard predict'.",
+        "X must be a table or an array to predict from; got the path of a file: read it first, for "
+        "example by pd.read_csv(path), or run 'tailguard predict'.",
     )

@@ -1,13 +1,13 @@
 """A table: named columns of typed cells, whose rows are read in one fixed order.
 
 The names, types and number of records of a table are public. A table yields its cells as frames
-(``frames.py``). Code that reads cells runs where no failure is reported.
+(``frames.py``). Code that reads cells runs where failures are not reported.
 
-Workers may hold parts of a table, cut at any row, while chunks are counted from the first row of
-the whole table. So a worker sums the complete chunks of its part and sends back the few rows before
-and after them; the gate joins these rows of all parts into chunks. A part that is computed twice,
-because a worker was lost, counts once: each answer names its part, and nothing accumulates on the
-way.
+Workers may hold parts of a table. A part may begin at any row, but chunks are counted from the
+first row of the whole table. So a worker sums the complete chunks of its part and sends back the
+few rows before and after them; the gate joins these rows of all parts into chunks. If a worker is
+lost, its part is computed again. The part still counts once: each answer names its part, and
+workers keep no totals.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ Work: TypeAlias = Callable[[Run], IntArray]
 """From a run to whole numbers: the function that workers of every engine run."""
 
 Choose: TypeAlias = Callable[[Any], Any]
-"""From a frame to the chosen rows of it."""
+"""From a frame to its chosen rows."""
 
 Edge: TypeAlias = tuple[Any, int]
 """Rows of a part outside its complete chunks, and the number of the first row."""
@@ -68,7 +68,7 @@ class Table(ABC):
         """Refuse a table that cannot be read to its end; return more frames without rows.
 
         A user's query may fail because of a cell. So tables that run queries read these columns
-        once before any budget is spent, and return empty frames of the types that they meet.
+        once before any budget is spent, and return empty frames with the types that occur.
         """
         return []
 
@@ -132,7 +132,7 @@ class Piece(Table):
         self.n_rows = len(next(iter(frame.values()))) if isinstance(frame, dict) else len(frame)
 
     def empties(self) -> Iterable[Any]:
-        """Return nothing: the whole table has the types."""
+        """Return nothing: types are checked for the whole table."""
         return []
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
@@ -172,19 +172,19 @@ def names_in(X: Any) -> tuple[str, ...]:
 
 def runs_of(frames: Iterable[Any], n_rows: int) -> Iterator[Run]:
     """Cut frames into runs of ``n_rows`` records, complete chunks; the last run may be shorter."""
-    held: list[Any] = []
-    first = n_held = 0
+    run: list[Any] = []
+    first = run_length = 0
     for frame in frames:
         start, stop = 0, len(frame)
         while start < stop:
-            length = min(stop - start, n_rows - n_held)
-            held.append(rows_of(frame, start, start + length))
-            start, n_held = start + length, n_held + length
-            if n_held == n_rows:
-                yield held, first
-                first, held, n_held = first + n_rows, [], 0
-    if held:
-        yield held, first
+            length = min(stop - start, n_rows - run_length)
+            run.append(rows_of(frame, start, start + length))
+            start, run_length = start + length, run_length + length
+            if run_length == n_rows:
+                yield run, first
+                first, run, run_length = first + n_rows, [], 0
+    if run:
+        yield run, first
 
 
 def summed_part(
@@ -199,7 +199,7 @@ def summed_part(
     edges: list[Edge] = []
     place = 0
 
-    def inside() -> Iterator[Any]:
+    def complete_chunks() -> Iterator[Any]:
         nonlocal place
         for frame in frames:
             for low, high in ((0, start), (start, stop), (stop, length)):
@@ -214,8 +214,8 @@ def summed_part(
             place += len(frame)
 
     total: IntArray | int = 0
-    for run, at in runs_of(inside(), max(RUN_ROWS // chunk_rows, 1) * chunk_rows):
-        total = total + work((run, first + start + at))
+    for run, offset in runs_of(complete_chunks(), max(RUN_ROWS // chunk_rows, 1) * chunk_rows):
+        total = total + work((run, first + start + offset))
     check_same(place, length)
     return total, edges
 
@@ -235,11 +235,11 @@ def check_same(now: object, before: object) -> None:
 def summed_edges(edges: Iterable[Edge], work: Work, chunk_rows: int) -> IntArray | int:
     """Return the sum over the edges of all parts, in the order of the parts."""
     total: IntArray | int = 0
-    held: list[Any] = []
-    begin = 0
+    run: list[Any] = []
+    run_first = 0
     for frame, first in edges:
-        if held and first % chunk_rows == 0:
-            total, held = total + work((held, begin)), []
-        begin = begin if held else first
-        held.append(frame)
-    return total + work((held, begin)) if held else total
+        if run and first % chunk_rows == 0:
+            total, run = total + work((run, run_first)), []
+        run_first = run_first if run else first
+        run.append(frame)
+    return total + work((run, run_first)) if run else total

@@ -17,9 +17,9 @@ class ConstraintSet(Protocol):
     """A closed set of weights.
 
     Projection is total: it maps any finite point, however large, to a finite point of the set, and
-    a point that is not finite to some point of the set. It never raises or warns for a value. If
-    projections may be outside the set by an error that grows with the distance of the point, the
-    set has a class attribute ``approximate = True``; other sets are exact at any distance.
+    a point that is not finite to some point of the set. No value makes it raise or warn. For
+    some sets, projections may lie outside by an error that grows with the distance of the point.
+    Such a set has a class attribute ``approximate = True``; other sets are exact at any distance.
 
     Examples
     --------
@@ -50,8 +50,8 @@ class ConstraintSet(Protocol):
 def check_set(name: str, value: Any) -> Any:
     """Return a constraint set; refuse anything else."""
     needed = ("project", "diameter", "convex")
-    wanted = "a set of tg.sets, or one of your own that has project, diameter and convex"
-    check_methods(name, value, needed, wanted)
+    expected = "a set of tg.sets, or one of your own that has project, diameter and convex"
+    check_methods(name, value, needed, expected)
     check_cost(f"{name}.diameter()", value.diameter())
     return value
 
@@ -73,10 +73,10 @@ def as_entries(point: ArrayLike, size: int | None = None) -> FloatArray:
 
 
 def as_numbers(values: ArrayLike) -> FloatArray:
-    """Return an array of numbers; for anything else one NaN, which every set refuses."""
+    """Return an array of numbers; for anything else a single NaN, which every set refuses."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):  # its message may show an entry
+    except (TypeError, ValueError, OverflowError):  # the message of this error may show an entry
         return np.array(np.nan)
 
 

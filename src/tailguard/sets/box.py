@@ -22,12 +22,11 @@ class Box:
     ----------
     low, high
         Vectors, or one number for all coordinates. Infinite bounds are allowed:
-        ``Box(0, float("inf"))`` holds the vectors without negative entries.
+        ``Box(0, float("inf"))`` contains all vectors without negative entries.
 
     Edge cases
     ----------
-    A box given by two numbers does not know how many coordinates it has, so its diameter is
-    infinite.
+    A box given by two numbers has no fixed number of coordinates, so its diameter is infinite.
 
     Examples
     --------
@@ -63,7 +62,7 @@ class Box:
 
     @np.errstate(over="ignore")
     def diameter(self) -> float:
-        """Distance of two opposite corners."""
+        """Distance between two opposite corners."""
         low, high = self._sides
         widths = high - low
         if self._size is None or np.isinf(widths).any():
@@ -88,7 +87,7 @@ class Box:
 
 
 def _bounds(name: str, bounds: ArrayLike) -> float | tuple[float, ...]:
-    """Copy a number or a vector of numbers, infinities included."""
+    """Return a number, or a vector as a tuple; infinite bounds are allowed."""
     array = as_numbers(bounds)
     if array.ndim > 1 or np.isnan(array).any():
         raise InputError(f"{name} must be a number or a vector of numbers; got {shown(bounds)}.")

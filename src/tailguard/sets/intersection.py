@@ -18,7 +18,7 @@ from .simplex import Simplex
 
 @dataclass(frozen=True)
 class Intersection:
-    """Points of both ``first`` and ``second``, found by Dykstra's alternating projections.
+    """Points in both ``first`` and ``second``; projects by Dykstra's alternating method.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Intersection:
 
     Edge cases
     ----------
-    The result is always in ``second``, and in ``first`` up to the error.
+    The result is always in ``second``; it is in ``first`` up to the remaining error.
 
     Reference
     ---------
@@ -64,18 +64,20 @@ class Intersection:
 
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
-        """Project onto the sets in turn, undoing the previous correction of the same set first."""
+        """Project onto the sets in turn; each time, first undo the set's previous correction."""
         current = as_point(point)
-        by_first = np.zeros_like(current)
-        by_second = np.zeros_like(current)
+        first_correction = np.zeros_like(current)
+        second_correction = np.zeros_like(current)
         for _ in range(self.n_sweeps):
-            before = np.concatenate([current, by_first, by_second])
-            in_first = self.first.project(current + by_first)
-            by_first = current + by_first - in_first
-            current = self.second.project(in_first + by_second)
-            by_second = in_first + by_second - current
+            before = np.concatenate([current, first_correction, second_correction])
+            in_first = self.first.project(current + first_correction)
+            first_correction = current + first_correction - in_first
+            current = self.second.project(in_first + second_correction)
+            second_correction = in_first + second_correction - current
             # The point may stay the same while the corrections still change.
-            if np.array_equal(before, np.concatenate([current, by_first, by_second])):
+            if np.array_equal(
+                before, np.concatenate([current, first_correction, second_correction])
+            ):
                 break
         return current
 

@@ -16,8 +16,8 @@ from .l1_ball import L1Ball
 from .simplex import Simplex
 from .whole_space import WholeSpace
 
-# Bisection steps: 10 on the logarithms bring the ends of an interval of floats within a factor of
-# 4, and 54 more reach neighbouring floats.
+# Steps of the bisection: 10 steps on logarithms bring the ends of an interval of floats within a
+# factor of 4, and 54 more steps reach neighbouring floats.
 N_HALVINGS = 80
 
 
@@ -25,7 +25,7 @@ N_HALVINGS = 80
 class IntersectionWithBall:
     """Points of ``base`` within ``radius`` of ``center``, in Euclidean distance.
 
-    Localised methods search there. The center is first projected onto the base, so the
+    Localised methods search in such sets. The center is first projected onto the base, so the
     intersection is never empty.
 
     Let ``c`` be the center. By the optimality conditions, the projection of ``z`` is on the path
@@ -80,13 +80,13 @@ class IntersectionWithBall:
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
         """Return the last point within the ball on the path from the center to the point."""
-        target = np.array(as_entries(point, self._middle.size))
+        target = np.array(as_entries(point, self._center_point.size))
         if not np.isfinite(target).all():
-            return self._middle.copy()
+            return self._center_point.copy()
         nearest = self.base.project(target)
         if self._distance(nearest) <= self.radius:
             return nearest
-        return self._last_within_ball(target - self._middle)
+        return self._last_within_ball(target - self._center_point)
 
     def diameter(self) -> float:
         """Return an upper bound: the smaller of the diameters of base and ball."""
@@ -96,31 +96,31 @@ class IntersectionWithBall:
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether both base and ball contain the point."""
         slack = check_cost("tolerance", tolerance)
-        entries = as_entries(point, self._middle.size)
-        near = self._distance(entries) <= self.radius * (1 + slack)
-        return near and self.base.contains(entries, slack)
+        entries = as_entries(point, self._center_point.size)
+        in_ball = self._distance(entries) <= self.radius * (1 + slack)
+        return in_ball and self.base.contains(entries, slack)
 
     @cached_property
-    def _middle(self) -> FloatArray:
+    def _center_point(self) -> FloatArray:
         return np.asarray(self.center)
 
     def _distance(self, point: FloatArray) -> float:
         """Distance from the center."""
-        return length(point - self._middle)
+        return length(point - self._center_point)
 
     def _last_within_ball(self, direction: FloatArray) -> FloatArray:
         """Bisect for the last point of the path that is within the ball."""
-        # Projection never increases distances, so the path is inside up to ``radius / length``;
-        # half of that leaves room for rounding.
+        # Projection never increases distances, so the path stays within the ball up to
+        # ``t = radius / length``. Half of that leaves room for rounding.
         inside, outside = self.radius / length(direction) / 2, 1.0
-        last = self._middle.copy()
+        last = self._center_point.copy()
         for _ in range(N_HALVINGS):
-            middle = (inside + outside) / 2
+            between = (inside + outside) / 2
             if outside > 4 * inside > 0:
-                middle = math.sqrt(inside) * math.sqrt(outside)
-            candidate = self.base.project(self._middle + middle * direction)
+                between = math.sqrt(inside) * math.sqrt(outside)
+            candidate = self.base.project(self._center_point + between * direction)
             if self._distance(candidate) <= self.radius:
-                inside, last = middle, candidate
+                inside, last = between, candidate
             else:
-                outside = middle
+                outside = between
         return last

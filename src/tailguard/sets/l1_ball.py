@@ -42,12 +42,12 @@ class L1Ball:
         object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Reduce all magnitudes by the same amount, to zero at least, until their sum fits."""
-        inside = as_point(point)
-        sizes = np.abs(inside)
-        if _sum_of_sizes(sizes) <= self.radius:
-            return inside
-        return np.copysign(nearest_shares(sizes, self.radius), inside)
+        """Reduce all magnitudes by the same amount, never below zero, until their sum fits."""
+        target = as_point(point)
+        magnitudes = np.abs(target)
+        if _sum(magnitudes) <= self.radius:
+            return target
+        return np.copysign(nearest_shares(magnitudes, self.radius), target)
 
     def diameter(self) -> float:
         """Distance between two opposite corners."""
@@ -56,9 +56,9 @@ class L1Ball:
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:
         """Whether the sum is at most ``radius * (1 + tolerance)``."""
         slack = check_cost("tolerance", tolerance)
-        return _sum_of_sizes(np.abs(as_entries(point))) <= self.radius * (1 + slack)
+        return _sum(np.abs(as_entries(point))) <= self.radius * (1 + slack)
 
 
 @np.errstate(over="ignore")
-def _sum_of_sizes(sizes: FloatArray) -> float:
-    return float(sizes.sum())
+def _sum(magnitudes: FloatArray) -> float:
+    return float(magnitudes.sum())

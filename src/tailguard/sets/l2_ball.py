@@ -22,7 +22,7 @@ class L2Ball:
     radius
         The largest distance from the center.
     center
-        By default the origin.
+        The center; by default the origin.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class L2Ball:
         half_offset = self._half_offset(target)
         if length(half_offset) <= self.radius / 2:
             return target
-        return self._middle + self.radius * unit_vector(half_offset)
+        return self._center_point + self.radius * unit_vector(half_offset)
 
     def diameter(self) -> float:
         """Twice the radius."""
@@ -62,14 +62,14 @@ class L2Ball:
         return length(self._half_offset(entries)) <= self.radius * (1 + slack) / 2
 
     @cached_property
-    def _middle(self) -> FloatArray:
+    def _center_point(self) -> FloatArray:
         return np.asarray(0.0 if self.center is None else self.center)
 
     @property
     def _size(self) -> int | None:
         """Number of coordinates; None for a ball around the origin."""
-        return None if self.center is None else self._middle.size
+        return None if self.center is None else self._center_point.size
 
     def _half_offset(self, point: FloatArray) -> FloatArray:
         """Half the offset from the center: the full offset may overflow."""
-        return point / 2 - self._middle / 2
+        return point / 2 - self._center_point / 2

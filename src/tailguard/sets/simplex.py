@@ -42,10 +42,10 @@ class Simplex:
         object.__setattr__(self, "total", check_positive("total", self.total))
 
     def project(self, point: ArrayLike) -> FloatArray:
-        """Subtract one number from all entries, stopping each at zero, to reach the sum."""
-        inside = as_point(point)
-        require(inside.size > 0, "point must have at least one entry; got none.")
-        return nearest_shares(inside, self.total)
+        """Subtract one number from all entries, but stop each at zero, so that the sum fits."""
+        target = as_point(point)
+        require(target.size > 0, "point must have at least one entry; got none.")
+        return nearest_shares(target, self.total)
 
     def diameter(self) -> float:
         """Distance between two corners."""
@@ -69,10 +69,10 @@ def nearest_shares(point: FloatArray, total: float) -> FloatArray:
     below it become zero. So the code uses these differences in units of ``total``, cut at -1, and
     nothing overflows.
     """
-    below = np.maximum((point - point.max()) / total, -1.0)
-    descending = np.sort(below)[::-1]
-    counts = np.arange(1, below.size + 1)
-    levels = (np.cumsum(descending) - 1.0) / counts
-    last_positive = np.flatnonzero(descending > levels)[-1]
-    shares: FloatArray = np.maximum(below - levels[last_positive], 0.0)
+    differences = np.maximum((point - point.max()) / total, -1.0)
+    descending = np.sort(differences)[::-1]
+    counts = np.arange(1, differences.size + 1)
+    thresholds = (np.cumsum(descending) - 1.0) / counts
+    last_positive = np.flatnonzero(descending > thresholds)[-1]
+    shares: FloatArray = np.maximum(differences - thresholds[last_positive], 0.0)
     return total * shares

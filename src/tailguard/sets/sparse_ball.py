@@ -54,14 +54,14 @@ class SparseBall:
     def project(self, point: ArrayLike) -> FloatArray:
         """Keep the largest entries, then shorten the vector to the radius if it is longer."""
         sparse = as_point(point)
-        by_size = np.argsort(-np.abs(sparse), kind="stable")
-        sparse[by_size[self.n_nonzero :]] = 0.0
+        order = np.argsort(-np.abs(sparse), kind="stable")
+        sparse[order[self.n_nonzero :]] = 0.0
         if self.radius is not None and length(sparse) > self.radius:
             return self.radius * unit_vector(sparse)
         return sparse
 
     def diameter(self) -> float:
-        """Twice the radius."""
+        """Twice the radius; infinite if the radius is unlimited."""
         return math.inf if self.radius is None else 2 * self.radius
 
     def contains(self, point: ArrayLike, tolerance: float = 1e-9) -> bool:

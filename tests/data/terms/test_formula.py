@@ -67,7 +67,7 @@ REFUSED = {
     "cost ~ center(age)": "must not use center, which would be learned",
     "cost ~ bs(age, df=5)": "must not use bs, which would be learned from records: give it knots",
     "cost ~ bs(age, knots=[30])": "must not use bs",
-    "cost ~ C(sex)": "must declare the levels of 'sex', which are not read off the records",
+    "cost ~ C(sex)": "must declare the levels of 'sex', which are never taken from records",
     "cost ~ C(region, contr.sum)": "formula must be made of",
     "cost ~ C(region, spans_intercept=False)": "give C(region) no argument except levels",
     "cost ~ C(region, levels=['a', 'b'])": "levels of 'region' must be declared once",

@@ -10,8 +10,8 @@ record with as many cells as the header. Otherwise every line is a record, and a
 affects that record only.
 
 All lines end like the header. If they end in ``\n``, a ``\r`` is part of a cell, since some writers
-do not quote it; if they end in ``\r``, a ``\n`` is. The reader of the standard library treats both
-as line ends, so this module hides those that are part of a cell from it.
+do not quote it. If they end in ``\r``, a ``\n`` is part of a cell. The reader of the standard
+library treats both as line ends, so this module replaces those inside cells before it uses it.
 
 Every record counts, even a blank line. An empty cell is None, and so is a cell that is missing at
 the end of a short line.
@@ -60,7 +60,7 @@ class CsvTable(Table):
         self.names = checked_names(self.where, names)
 
     def check_rows(self, fewest: int) -> None:
-        """Refuse a file with fewer records; read at most ``fewest``."""
+        """Refuse a file with fewer than ``fewest`` records; read no more than that."""
         with closing(self._rows([])) as rows:
             count = sum(1 for _ in islice(rows, fewest))
         if count < fewest:
@@ -98,7 +98,7 @@ def existing_file(path: str | Path) -> Path:
 
 @contextmanager
 def _no_field_limit() -> Iterator[None]:
-    """Allow cells of any length: by default ``csv`` refuses a line with a long one."""
+    """Allow cells of any length: by default ``csv`` refuses a long cell."""
     limit = csv.field_size_limit()
     try:
         csv.field_size_limit(sys.maxsize)
@@ -134,30 +134,31 @@ def csv_records(lines: Iterable[str], end: str = "\n") -> Iterator[list[str]]:
 
     ``end`` is ``\n`` or ``\r``; it ends every line and occurs nowhere else.
     """
-    other = "\r" if end == "\n" else "\n"
+    other_end = "\r" if end == "\n" else "\n"
     waiting: deque[str] = deque()  # lines read ahead that belong to no record yet
-    source = (line.replace(other, HIDDEN) for line in lines)
+    source = (line.replace(other_end, HIDDEN) for line in lines)
     tail = HIDDEN + "\n"  # the end of each line if the header ends in both characters
     width: int | None = None
     while (first := _next(waiting, source)) is not None:
-        together = [first]
+        candidate = [first]
         if _is_odd(first):
             # In valid CSV the record ends with the next odd line.
             while (following := _next(waiting, source)) is not None:
-                together.append(following)
+                candidate.append(following)
                 if _is_odd(following):
                     break
-        record = _one_record(together, width, tail) if together[1:] else None
+        record = _one_record(candidate, width, tail) if candidate[1:] else None
         if record is None:
-            waiting.extendleft(reversed(together[1:]))
-            together = [first]
+            waiting.extendleft(reversed(candidate[1:]))
+            candidate = [first]
             record = _cells(_with_one_end(first, tail), end)
         if width is None:
-            width, tail = len(record), tail if together[-1].endswith(tail) else end
-        yield [cell.replace(HIDDEN, other) for cell in record]
+            width, tail = len(record), tail if candidate[-1].endswith(tail) else end
+        yield [cell.replace(HIDDEN, other_end) for cell in record]
 
 
 def _next(waiting: deque[str], source: Iterator[str]) -> str | None:
+    """Return the next line; None at the end."""
     return waiting.popleft() if waiting else next(source, None)
 
 
@@ -188,5 +189,5 @@ def _one_record(lines: list[str], width: int | None, tail: str) -> list[str] | N
         record = next(reader, [])
     except csv.Error:
         return None
-    whole = reader.line_num == len(lines) and width in (None, len(record))
-    return record if whole else None
+    is_complete = reader.line_num == len(lines) and width in (None, len(record))
+    return record if is_complete else None

@@ -22,7 +22,7 @@ from tailguard.data.table import Choose, Edge, Table, Work, check_same, summed_e
 # Partial sums that one task adds.
 BRANCHES = 8
 # Parts in memory at the same time when records are gathered.
-AT_ONCE = 4
+PARTS_AT_ONCE = 4
 
 
 class DaskTable(Table):
@@ -50,11 +50,11 @@ class DaskTable(Table):
         self.names = tuple(frame.columns)
         if not all(isinstance(name, str) for name in self.names):
             raise InputError("X must be a Dask data frame whose columns have names of text.")
-        self._nothing = [frame._meta]
+        self._empty_frames = [frame._meta]
 
         def parts(names: Sequence[str]) -> list[Any]:
-            every = set(names) == set(self.names)  # selecting all columns would copy them
-            return list((frame if every else frame[list(names)]).to_delayed())
+            all_columns = set(names) == set(self.names)  # to select all would copy them
+            return list((frame if all_columns else frame[list(names)]).to_delayed())
 
         self._begin(parts)
         check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
@@ -73,24 +73,24 @@ class DaskTable(Table):
         groups, table._lengths = files.row_groups()
         read = delayed(row_group, pure=False)
         table._files = files
-        table._nothing = list(files.empties())
+        table._empty_frames = list(files.empties())
         table._begin(lambda names: [read(*group, list(names)) for group in groups])
         return table
 
     def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
         """Cache the plans of parts for each set of columns, since Dask makes them slowly."""
-        planned = cache(parts)
-        self._parts: Callable[[Sequence[str]], list[Any]] = lambda names: planned(tuple(names))
+        cached_parts = cache(parts)
+        self._parts: Callable[[Sequence[str]], list[Any]] = lambda names: cached_parts(tuple(names))
 
     def empties(self) -> Iterable[Any]:
         """Return Dask's empty frame with its types, or those of files."""
-        return self._nothing
+        return self._empty_frames
 
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Compute these columns once, on the workers; refuse a table that fails.
 
-        The types of a partition may differ from those that Dask has recorded: they may be those of
-        its own file.
+        The types of a partition may differ from those that Dask has recorded, since the
+        partition may have the types of its own file.
         """
         if self._files is not None:
             return []
@@ -106,10 +106,10 @@ class DaskTable(Table):
             yield from self._files.batches(names, n_rows)
             return
         parts = self._parts(names)
-        for start in range(0, len(parts), AT_ONCE):
-            lengths = self._lengths[start : start + AT_ONCE]
-            some = compute(*parts[start : start + AT_ONCE])
-            for batch, length in zip(some, lengths, strict=True):
+        for start in range(0, len(parts), PARTS_AT_ONCE):
+            lengths = self._lengths[start : start + PARTS_AT_ONCE]
+            batches = compute(*parts[start : start + PARTS_AT_ONCE])
+            for batch, length in zip(batches, lengths, strict=True):
                 check_same(len(batch), length)
                 yield batch
 
@@ -119,12 +119,12 @@ class DaskTable(Table):
 
         sums, edges, first = [], [], 0
         for part, length in zip(_for_pool(self._parts(names)), self._lengths, strict=True):
-            cut = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
-            sums.append(cut[0])
-            edges.append(cut[1])
+            result = delayed(_summed, nout=2)(part, length, first, work, chunk_rows)
+            sums.append(result[0])
+            edges.append(result[1])
             first += length
         while len(sums) > 1:
-            groups = [sums[i : i + BRANCHES] for i in range(0, len(sums), BRANCHES)]
+            groups = [sums[start : start + BRANCHES] for start in range(0, len(sums), BRANCHES)]
             sums = [delayed(sum)(group) for group in groups]
         total, edges = compute(sums[0], edges)
         answer: IntArray = total + summed_edges(chain(*edges), work, chunk_rows)
@@ -135,9 +135,9 @@ class DaskTable(Table):
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         parts = _for_pool(self._parts(names))
-        for start in range(0, len(parts), AT_ONCE):
-            some = parts[start : start + AT_ONCE]
-            yield from compute(*(delayed(_chosen)(part, choose) for part in some))
+        for start in range(0, len(parts), PARTS_AT_ONCE):
+            batch = parts[start : start + PARTS_AT_ONCE]
+            yield from compute(*(delayed(_chosen)(part, choose) for part in batch))
 
     def _heads(self, names: Sequence[str]) -> list[tuple[int, Any]]:
         """Return the number of rows of each part, and an empty frame with its types."""
@@ -160,22 +160,24 @@ def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:
     return [partial(get, graph, part.key) for graph, part in zip(graphs, parts, strict=True)]
 
 
-def _made(part: Any) -> Any:
+def _computed(part: Any) -> Any:
+    """Return the frame of a part, which may be a function that computes it."""
     return part() if isinstance(part, partial) else part
 
 
 def _head(part: Any) -> tuple[int, Any]:
-    frame = _made(part)
+    """Return the number of rows of a part, and an empty frame with its types."""
+    frame = _computed(part)
     return len(frame), rows_of(frame, 0, 0)
 
 
 def _chosen(part: Any, choose: Choose) -> Any:
-    return choose(_made(part))
+    return choose(_computed(part))
 
 
 def _summed(
     part: Any, length: int, first: int, work: Work, chunk_rows: int
 ) -> tuple[IntArray | int, list[Edge]]:
-    total, edges = summed_part([_made(part)], length, first, work, chunk_rows)
-    # Copied, since a slice of Arrow would send the whole buffer.
+    total, edges = summed_part([_computed(part)], length, first, work, chunk_rows)
+    # Copy the rows: an Arrow slice would be sent with its whole buffer.
     return total, [(rows_at(rows, np.arange(len(rows))), place) for rows, place in edges]

@@ -15,17 +15,17 @@ from tailguard.checks import InputError
 from tailguard.data.table import Table, check_same
 from tailguard.quiet import quietly
 
-# Words in plans of polars, DuckDB, Spark, Dask and Arrow that read text or untyped cells.
+# Words in query plans of polars, DuckDB, Spark, Dask and Arrow: text or untyped cells are read.
 TEXT_READ = re.compile(
     r"(csv|json) scan|scan (csv|json|xml)|read[-_ ](csv|json|table|fwf|xlsx)", re.IGNORECASE
 )
-# The files of a scan in a plan of polars; the list is empty for a function.
+# The list of files of a scan in a plan of polars; it is empty if a function gives the rows.
 FILES_SCANNED = re.compile(r"SCAN \[([^\]]*)\]")
 # A step in a plan of polars that fails if a cell does not fit.
-STRICT = re.compile(
+STRICT_STEP = re.compile(
     r'(?:col\("([^"]+)"\)[\w.]*)?\.(?:strict_cast\(|replace_strict\(|strptime\(\["raise")'
 )
-# In a plan of DuckDB: that it reads Parquet, how many files it read, and how many it listed.
+# Parts of a plan of DuckDB: a scan of Parquet files, and the numbers of files read and listed.
 PARQUET_READ = re.compile(r"parquet[_ ]scan|read[_ ]parquet", re.IGNORECASE)
 FILES_READ = re.compile(r"Total Files Read:\D*(\d+)")
 FILES_LISTED = re.compile(r"Scanning Files:\D*\d+/(\d+)")
@@ -57,7 +57,7 @@ class LazyTable(Table):
     read
         Reads the table from the start.
     check
-        Refuses unsuitable plans of the library for reading some columns.
+        Refuses to read columns if the library's plan for them is unsuitable.
     failure
         The error message if reading fails.
     where
@@ -134,8 +134,8 @@ def of_arrow_dataset(dataset: Any) -> LazyTable:
     parts = []
     for fragment in fragments:
         check_typed(f"read_{getattr(fragment, 'format', None) and fragment.format.default_extname}")
-        own = {field.name: field for field in fragment.physical_schema}
-        fields = [own.get(field.name, field) for field in dataset.schema]
+        file_fields = {field.name: field for field in fragment.physical_schema}
+        fields = [file_fields.get(field.name, field) for field in dataset.schema]
         parts.append((fragment, pa.schema(fields)))
 
     def read(names: Sequence[str], n_rows: int) -> Iterator[Any]:
@@ -163,7 +163,7 @@ def of_polars(frame: Any) -> LazyTable:
     scans = FILES_SCANNED.findall(plan)
     if "" in scans or ", " in ", ".join(scans):
         raise InputError(NO_QUERY)
-    if strict := STRICT.search(plan):
+    if strict := STRICT_STEP.search(plan):
         column = "X" if strict[1] is None else f"Column {strict[1]!r} of X"
         raise InputError(
             f"{column} must be cast with strict=False: a strict step of a lazy frame fails because "
@@ -191,33 +191,33 @@ def of_duckdb(relation: Any) -> LazyTable:
     plan = silenced(relation.explain, NO_QUERY)
     check_typed(plan)
 
-    def chosen(names: Sequence[str]) -> Any:
+    def selected(names: Sequence[str]) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         return relation.project(", ".join(quoted))
 
     def check(names: Sequence[str]) -> None:
         """Refuse several files; DuckDB counts files only when it runs a query."""
-        query = chosen(names)
+        query = selected(names)
         profile = query.explain("analyze")
-        read, listed = (
-            list(map(int, counted.findall(profile))) for counted in (FILES_READ, FILES_LISTED)
+        n_read, n_listed = (
+            list(map(int, pattern.findall(profile))) for pattern in (FILES_READ, FILES_LISTED)
         )
-        unknown = PARQUET_READ.search(query.explain()) and not read
-        if unknown or sum(read) > 1 or max(listed, default=0) > 1:
+        unknown = PARQUET_READ.search(query.explain()) and not n_read
+        if unknown or sum(n_read) > 1 or max(n_listed, default=0) > 1:
             raise InputError(NO_QUERY)
 
     return LazyTable(
         tuple(relation.columns),
         silenced(lambda: int(relation.aggregate("count(*)").fetchall()[0][0]), NO_QUERY),
         [silenced(lambda: relation.limit(0).to_arrow_table(), NO_QUERY)],
-        lambda names, n_rows: chosen(names).to_arrow_reader(n_rows),
+        lambda names, n_rows: selected(names).to_arrow_reader(n_rows),
         check,
         NO_QUERY,
     )
 
 
 def check_typed(plan: str) -> None:
-    """Refuse a plan that reads text: the library guesses types, so one cell affects all others.
+    """Refuse a plan that reads text: the library guesses types, so a cell affects other cells.
 
     ``plan`` is the library's description of its plan.
     """

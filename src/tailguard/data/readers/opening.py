@@ -52,11 +52,11 @@ def opened(X: Any) -> Any:
 
 
 def opened_path(path: str | PathLike[str]) -> CsvTable | ParquetFiles:
-    """Return a table of a CSV file, which is read whole, or of Parquet files, in batches."""
-    place = Path(path)
-    if os.path.isfile(place) and not is_parquet(place):
-        return CsvTable(place)
-    return ParquetFiles(place)
+    """Return the table of a CSV file, read into memory, or of Parquet files, read in batches."""
+    path = Path(path)
+    if os.path.isfile(path) and not is_parquet(path):
+        return CsvTable(path)
+    return ParquetFiles(path)
 
 
 def opened_table(path: str | PathLike[str], engine: str = "local", *, fewest: int = 1) -> Table:

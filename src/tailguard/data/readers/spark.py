@@ -1,7 +1,7 @@
 """A table whose parts are summed by workers of Spark; only integers come back.
 
-Every part answers with rows that name it and are collected. Accumulators are not used: Spark counts
-them twice for a task that is retried.
+The answers of a part are rows with the number of the part; they are collected. Accumulators are not
+used: if a task is retried, Spark counts it twice.
 """
 
 import os
@@ -32,10 +32,10 @@ from tailguard.data.table import (
 )
 
 ANSWER_TYPES = "part long, first long, sums array<long>, rows binary"
-"""Spark's types of one answer: sums of a part, or rows with the number of the first."""
+"""Spark's types of one answer: sums of a part, or rows with the number of the first row."""
 
 AnswerPart: TypeAlias = Callable[[Iterable[Any], int], Iterator[Any]]
-"""Maps the frames of a part, and its number, to its answers; workers call it."""
+"""From the frames of a part and its number to its answers; workers call it."""
 
 
 class SparkTable(Table):
@@ -100,7 +100,7 @@ class SparkTable(Table):
         return _received_rows(self._ask(names, partial(_send_rows, None)))
 
     def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
-        """Return the sum of ``work``: workers sum whole chunks, and edges of parts come here."""
+        """Return the sum of ``work``: workers sum whole chunks and send back the edges of parts."""
         lengths = self._lengths_of(names)
         sent = self._ask(names, partial(_send_sums, work, lengths, chunk_rows))
         return _received_sum(sent, work, lengths, chunk_rows)
@@ -112,8 +112,8 @@ class SparkTable(Table):
     def _ask(self, names: Sequence[str], answer: AnswerPart) -> Any:
         """Return the answers of all parts of these columns as a data frame."""
         if self._files is None:
-            chosen = self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
-            return chosen.mapInArrow(partial(_answer_partition, answer), ANSWER_TYPES)
+            selected = self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
+            return selected.mapInArrow(partial(_answer_partition, answer), ANSWER_TYPES)
         read = partial(_answer_row_groups, answer, self._groups, list(names))
         numbers = self._session.range(0, len(self._groups), 1, len(self._groups))
         return numbers.mapInArrow(read, ANSWER_TYPES)
@@ -125,16 +125,16 @@ class SparkTable(Table):
         return printed.getvalue()
 
     def _lengths_of(self, names: Sequence[str]) -> list[int]:
-        """Count the rows of each partition for these columns, once: Spark cuts by sizes."""
+        """Count rows per partition, once per set of columns: sizes of data decide Spark's cuts."""
         if self._files is not None:
             return self._lengths
-        chosen = tuple(names)
-        if chosen not in self._lengths_by_columns:
-            counted = {row.part: row.first for row in self._ask(names, _send_length).collect()}
-            lengths = [counted.get(part, 0) for part in range(max(counted, default=-1) + 1)]
+        columns = tuple(names)
+        if columns not in self._lengths_by_columns:
+            counts = {row.part: row.first for row in self._ask(names, _send_length).collect()}
+            lengths = [counts.get(part, 0) for part in range(max(counts, default=-1) + 1)]
             check_same(sum(lengths), self.n_rows)
-            self._lengths_by_columns[chosen] = lengths
-        return self._lengths_by_columns[chosen]
+            self._lengths_by_columns[columns] = lengths
+        return self._lengths_by_columns[columns]
 
 
 def _answer_partition(answer: AnswerPart, batches: Iterable[Any]) -> Iterator[Any]:
@@ -183,8 +183,8 @@ def _received_sum(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int
     """Add up the answers of all parts; each part must have answered once."""
     answers = sorted(sent.collect(), key=lambda row: (row.part, row.first))
     sums = [row for row in answers if row.rows is None]
-    summed = [row.part for row in sums if row.part < len(lengths) and lengths[row.part]]
-    check_same(summed, [part for part, length in enumerate(lengths) if length])
+    summed_parts = [row.part for row in sums if row.part < len(lengths) and lengths[row.part]]
+    check_same(summed_parts, [part for part, length in enumerate(lengths) if length])
     edges = [
         (rows_of_answer(row.rows), row.first, row.part) for row in answers if row.rows is not None
     ]
@@ -195,8 +195,8 @@ def _received_sum(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int
         start, stop = whole_chunks_of(lengths[part], last - lengths[part], chunk_rows)
         check_same(sent_rows[part], lengths[part] - (stop - start))
     total: Any = sum(np.array(row.sums, dtype=np.int64) for row in sums)
-    ends = ((frame, first) for frame, first, _ in edges)
-    answer: IntArray = total + summed_edges(ends, work, chunk_rows)
+    frames = ((frame, first) for frame, first, _ in edges)
+    answer: IntArray = total + summed_edges(frames, work, chunk_rows)
     return answer
 
 
@@ -214,7 +214,7 @@ def rows_of_answer(sent: bytes) -> Any:
 
 
 def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = None) -> Any:
-    """Return one row of answers; rows are sent as an Arrow stream of the slice only."""
+    """Return one row of answers; rows become an Arrow stream without the rest of their table."""
     import pyarrow as pa  # noqa: PLC0415 (an extra)
 
     sent = None
@@ -227,7 +227,8 @@ def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = No
     schema = pa.schema([*types.items(), ("rows", pa.binary())])
     columns = [[part], [first], [sums], [sent]]
     return pa.RecordBatch.from_arrays(
-        [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema=schema
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
+        schema=schema,
     )
 
 

@@ -81,8 +81,8 @@ class PersonRule:
                 "most, chosen without looking at the rows; got None."
             )
         most = check_integer("max_rows", max_rows, minimum=1, maximum=MOST_ROWS)
-        name: Any = keys if isinstance(keys, str) else getattr(keys, "name", None)
-        person = name if isinstance(name, str) and name.strip() else "person"
+        key_name: Any = keys if isinstance(keys, str) else getattr(keys, "name", None)
+        person = key_name if isinstance(key_name, str) and key_name.strip() else "person"
         options: dict[str, Any] = {"weight": weight, "one_row_per_person": one_row_per_person}
         return cls(keys, Unit(person=person, max_rows=most, **options))
 

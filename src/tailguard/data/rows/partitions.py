@@ -1,4 +1,4 @@
-"""Partitions and a random order of the records, which this module draws and keeps secret.
+"""Draw secret partitions and a secret random order of the records.
 
 Reference
 ---------
@@ -30,10 +30,11 @@ from tailguard.privacy.books.blocks import Block, Blocks
 
 @dataclass(eq=False, repr=False)
 class _Cut:
-    """Places in random order; consecutive runs of them are the blocks.
+    """A partition: places in random order, of which consecutive runs are the blocks.
 
-    A sample is a single block of at most half of the places. Its copied rows are kept, since it is
-    read many times. For records without an order, ``hashed`` chooses it, without places.
+    A sample is a single block of at most half of the places. Its copied rows are kept, since they
+    are read many times. For records without an order, ``hashed`` chooses the sample, without
+    places.
     """
 
     blocks: Blocks
@@ -58,13 +59,14 @@ class _Cut:
 class Partitions:
     """The partitions of one gate's records, and one random order of them all.
 
-    *Guarantee.* Uniform over all partitions into labelled blocks of these sizes, and over all
-    orders within each; the unused rest is a uniform sample as well. The random order of all records
-    is drawn separately, and is uniform, or pseudo-random for many records. So is a large sample for
-    which no amplification is claimed. Those of persons are always uniform: persons are numbered by
-    their keys, so a new key renumbers others, and only uniform orders and samples have the same law
-    before and after. Places leave as rows only, for a query to read; those of a block of an
-    amplified partition do so once.
+    *Guarantee.* A partition is uniform over all partitions into labelled blocks of these sizes, and
+    over all orders within each block; the unused rest is a uniform sample as well. The random order
+    of all records is drawn separately. It is uniform, or pseudo-random if there are many records.
+    The same holds for a large sample for which no amplification is claimed. Orders and samples of
+    persons are always uniform. Persons are numbered by their keys, so a new key renumbers other
+    persons; only uniform orders and samples have the same distribution before and after. Places
+    leave this class only as rows that a query reads. The rows of a block of an amplified partition
+    leave it once.
 
     Examples
     --------
@@ -78,7 +80,7 @@ class Partitions:
 
     def __init__(self, rows: Rows, source: Source) -> None:
         self._rows = rows
-        self._by_key = isinstance(rows, PersonRows)
+        self._are_persons = isinstance(rows, PersonRows)
         self._source = source
         self._cuts: dict[str, _Cut] = {}
         self._order: Order | None = None
@@ -101,33 +103,33 @@ class Partitions:
             raise InputError(f"name must be a non-empty text; got {shown(name)}.")
         within = None if within is None else self.check(within)
         blocks = Blocks(name, tuple(sizes), bool(amplified), within)
-        outer = None
+        outer_places = None
         if within is not None:
             if within.blocks.amplified or within.blocks.within:
                 raise InputError(
                     "within must be a block of a partition of all records that is not amplified."
                 )
-            outer = self._cuts[within.block_map].places(within.index)
-            if len(outer) < within.n_rows:
+            outer_places = self._cuts[within.block_map].places(within.index)
+            if len(outer_places) < within.n_rows:
                 raise InputError("within must not be a sample of records without an order.")
         with self._lock:
             if name in self._cuts:
                 raise InputError(
                     f"name must be new for each partition; there is one called {shown(name)}."
                 )
-            n_places = self._rows.n_rows if outer is None else len(outer)
+            n_places = self._rows.n_rows if outer_places is None else len(outer_places)
             # A single block of at most half of the places needs no order of the other places.
             sample = len(blocks) == 1 and not amplified and 2 * blocks.sizes[0] <= n_places
             hashed: KeyedHash | None = None
-            if sample and outer is None and isinstance(self._rows, UnorderedRows):
+            if sample and outer_places is None and isinstance(self._rows, UnorderedRows):
                 order: Order = np.zeros(0, dtype=np.int64)
                 hashed = KeyedHash(self._source)
             elif sample:
-                draw = random_sample if self._by_key else sample_of_places
+                draw = random_sample if self._are_persons else sample_of_places
                 order = draw(n_places, blocks.sizes[0], self._source)
             else:
                 order = random_permutation(n_places, self._source)
-            order = order if outer is None else outer[order[:]]
+            order = order if outer_places is None else outer_places[order[:]]
             ends = np.cumsum(blocks.sizes)
             self._cuts[name] = _Cut(blocks, order, ends, sample=sample, hashed=hashed)
         return replace(blocks)
@@ -137,8 +139,10 @@ class Partitions:
 
         The caller's object may have been changed, so it is not used.
         """
-        ours = type(block) is Block and type(block.blocks) is Blocks and type(block.index) is int
-        cut = self._cuts.get(block.block_map) if ours else None
+        is_block = (
+            type(block) is Block and type(block.blocks) is Blocks and type(block.index) is int
+        )
+        cut = self._cuts.get(block.block_map) if is_block else None
         if cut is None or cut.blocks != block.blocks or not 0 <= block.index < len(cut.ends):
             raise InputError("block must come from a partition of this gate.")
         block = cut.blocks[block.index]
@@ -167,8 +171,9 @@ class Partitions:
             self._drawn_order()
 
     def _drawn_order(self) -> Order:
+        """Return the random order of all records; the caller holds the lock."""
         if self._order is None:
-            draw = random_permutation if self._by_key else order_of_places
+            draw = random_permutation if self._are_persons else order_of_places
             self._order = draw(self._rows.n_rows, self._source)
         return self._order
 
@@ -188,6 +193,7 @@ class Partitions:
         return self._rows.restricted(places)
 
     def _sampled(self, cut: _Cut) -> Rows:
+        """Return the rows of a sample."""
         if cut.hashed is not None and isinstance(self._rows, UnorderedRows):
             return self._rows.sample(cut.hashed, cut.blocks.sizes[0])
         return self._rows.restricted(cut.order)

@@ -5,12 +5,12 @@ all rows of a person are in one part. Then the used rows are chosen part by part
 persons. So answers have the same bits as for the same rows in memory, however the table is cut and
 ordered.
 
-*Who sees it.* The file has no name, only its owner can read it, and it is gone with the run. Its
-length, and the time and disk space of a run, reveal the number of rows: these are not protected.
-The messages of a run are: they count no row, and report no pass.
+*Secrecy.* The file has no name, only its owner can read it, and it is deleted after the run. The
+length of the file, and the time and disk space of a run, reveal the number of rows: they are not
+protected. The messages of a run are protected: they count no row, and report no pass.
 
-*Memory.* A few words for each person, and for one part at a time a few words for each row and the
-used rows, at most ``max_rows`` per person.
+*Memory.* A few words for each person. For one part at a time, also a few words for each row, and
+the used rows, at most ``max_rows`` per person.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,11 +53,11 @@ class FiledPersons(PersonRows):
     Parameters
     ----------
     rows
-        The rows as they lie.
+        The rows as stored.
     keys
         The keys of all persons; the schema of the rows names their column.
     source
-        Of the key by which rows of persons with too many are chosen.
+        The random source of the key that chooses rows of persons with too many.
 
     Examples
     --------
@@ -77,21 +77,21 @@ class FiledPersons(PersonRows):
 
     def __init__(self, rows: StreamRows, keys: PersonKeys, source: Source) -> None:
         self._begin(rows, keys.unit, keys.count)
-        self._filling = Lock()
-        read = partial(used_rows, rows, keys, KeyedHash(source))
+        self._fill_lock = Lock()
+        read_rows = partial(used_rows, rows, keys, KeyedHash(source))
         counts = np.minimum(keys.n_rows, keys.unit.max_rows)
-        marks = partial(read, marked=True)
+        marks = partial(read_rows, marked=True)
         self._used = None
 
         @cache  # shared by the same persons in another order
         def fill() -> UsedRows:
-            return UsedRows.of(FiledRows(read(), marks), counts, keys.unit)
+            return UsedRows.of(FiledRows(read_rows(), marks), counts, keys.unit)
 
         self._fill = fill
 
     def used(self) -> UsedRows:
         """Return the used rows, brought together on first use."""
-        with self._filling:
+        with self._fill_lock:
             if self._used is None:
                 self._used = self._fill()
             return self._used
@@ -110,14 +110,14 @@ class FiledRows:
 
     def __init__(self, file: RecordFile, marks: Callable[[], RecordFile]) -> None:
         self._file, self._marks = file, marks
-        few = file.n_rows * width_of(file.stored) <= NUMBERS_GATHERED
-        self._held = file.block(0, file.n_rows) if few else None
+        is_small = file.n_rows * width_of(file.stored) <= NUMBERS_GATHERED
+        self._in_memory = file.block(0, file.n_rows) if is_small else None
 
     def piece(self, start: int, stop: int) -> RecordBlock:
-        """Return some of them in their order."""
-        if self._held is None:
+        """Return the rows from ``start`` to ``stop``."""
+        if self._in_memory is None:
             return replace(self._file.block(start, stop - start), first=None)
-        return replace(self._held.rows(start, stop), first=None)
+        return replace(self._in_memory.rows(start, stop), first=None)
 
     def picked(self, places: IntArray) -> "FiledRows":
         """Return the rows at these places, in this order, in a new file."""
@@ -147,20 +147,20 @@ def used_rows(
     def parts_of(numbers: IntArray) -> IntArray:
         return numbers * n_parts // keys.count
 
-    def chosen(heads: Any) -> IntArray:
+    def used_places(heads: Any) -> IntArray:
         return chosen_places(heads["person"], heads["value"], hashed, keys.unit.max_rows)
 
     counts = np.zeros(n_parts, dtype=np.int64)
     np.add.at(counts, parts_of(np.arange(keys.count)), keys.n_rows)
-    file = RecordFile(stored, counts, chosen)
+    file = RecordFile(stored, counts, used_places)
 
-    def shared(run: Run) -> tuple[Any, IntArray]:
+    def records_by_part(run: Run) -> tuple[Any, IntArray]:
         block, values = keyed_rows(rows.reader, keys, hashed, run, marked=marked)
         assert block.person is not None
         return file.shared(block, values, parts_of(block.person))
 
     names = [*rows.reader.numbers, *rows.reader.persons]
-    file.fill(in_turn(shared, rows.runs(names, report=False), resolve_threads()))
+    file.fill(in_turn(records_by_part, rows.runs(names, report=False), resolve_threads()))
     return file
 
 
@@ -174,5 +174,7 @@ def keyed_rows(
     of_keys = np.concatenate([hashed.of(each) for each in columns])
     values = row_values(hashed, of_keys, block, marked=marked)
     block = replace(block, person=numbers)
-    keyed = np.flatnonzero(numbers != NOBODY)
-    return (block, values) if len(keyed) == len(numbers) else (block.at(keyed), values[keyed])
+    with_key = np.flatnonzero(numbers != NOBODY)
+    if len(with_key) == len(numbers):
+        return block, values
+    return block.at(with_key), values[with_key]

@@ -1,4 +1,4 @@
-"""Read the records of a table in batches, each by the schema and independently of other records.
+"""Read the records of a table in batches by its schema, each independently of the others.
 
 Workers of every engine run this reader: it converts frames to blocks of numbers and to integer
 sums. It holds public declarations only, so it can be sent to the workers.
@@ -36,8 +36,8 @@ from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import Words
 
 LARGEST_WORD = 2**64 - 1
-# Leading bits of the hashes of identifiers that the histogram uses. For a sample of 0.1 % of the
-# records, about 1.5 % more records are read than it needs.
+# The histogram counts hashes of identifiers by this many leading bits. For a sample of 0.1 % of the
+# records, about 1.5 % more records are read than the sample needs.
 DIGITS = 16
 
 
@@ -99,9 +99,9 @@ class RecordReader:
         return [*self.numbers, *self.ids]
 
     def check(self, table: Table, n_rows: int) -> None:
-        """Refuse a table that lacks a column, has a column of a refused type, or fails.
+        """Refuse a table that lacks a column, has an unsuitable type, or cannot be read.
 
-        If that requires reading the table, batches have ``n_rows`` rows.
+        If the check has to read the table, batches have ``n_rows`` rows.
         """
         check_columns(self.names, table.names, table.where)
         for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
@@ -109,6 +109,7 @@ class RecordReader:
                 self._check_types(empty, table.where)
 
     def _check_types(self, empty: Any, where: str) -> None:
+        """Refuse unsuitable types of columns in a frame without rows."""
         schema = self.schema
         declared_columns(empty, schema, where)
         beside = (schema.exposure, schema.offset, schema.weight, schema.target)
@@ -136,17 +137,19 @@ class RecordReader:
     def identified(
         self, run: Run, hashed: KeyedHash, most: int = LARGEST_WORD
     ) -> tuple[RecordBlock, Words] | None:
-        """Return the records of a run with hashes of at most ``most``, and the hashes, if any."""
+        """Return the records with hashes up to ``most``, and these hashes; None if none has."""
         frames, first = run
-        chosen, values = [], []
+        chosen_frames, values = [], []
         for frame in frames:
             hashes = self.hashes(([frame], first), hashed)
             places = np.flatnonzero(hashes <= np.uint64(most))
             first += len(frame)
             if places.size:
-                chosen.append(frame if len(places) == len(frame) else rows_at(frame, places))
+                chosen_frames.append(frame if len(places) == len(frame) else rows_at(frame, places))
                 values.append(hashes[places])
-        return (self.block((chosen, 0)), np.concatenate(values)) if chosen else None
+        if not chosen_frames:
+            return None
+        return self.block((chosen_frames, 0)), np.concatenate(values)
 
     def chosen(self, hashed: KeyedHash, most: int, frame: Any) -> Any:
         """Return the rows whose identifiers have a hash of at most ``most``."""
@@ -172,6 +175,7 @@ class RecordReader:
             return kernel.sum_block(block)
 
     def _of_frame(self, frame: Any) -> RecordBlock:
+        """Return the records of a frame."""
         features, beside = frame_matrix(frame, self.schema), self._beside(frame)
         return RecordBlock(
             features, *numbers_beside(*beside, self.loss, self.classes, len(features))
@@ -195,12 +199,12 @@ class RecordReader:
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
     """Join consecutive blocks; do not copy a single block."""
     beside = {
-        name: _one([block.vector(name) for block in blocks])
+        name: _join([block.vector(name) for block in blocks])
         for name in BESIDE
         if getattr(blocks[0], name) is not None
     }
-    return RecordBlock(_one([block.features for block in blocks]), **beside, first=first)
+    return RecordBlock(_join([block.features for block in blocks]), **beside, first=first)
 
 
-def _one(parts: list[Any]) -> Any:
+def _join(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,8 +1,8 @@
 """Records in an unnamed temporary file.
 
 Records arrive in any order, each with a value as its sort key. They are first distributed to parts
-of the file. Then each part is sorted, or some of its records are kept, with one part in memory at a
-time.
+of the file. Then each part is sorted in memory, one after the other, and all or some of its records
+are kept.
 """
 
 import errno
@@ -23,9 +23,9 @@ from tailguard.noise.sources import Words
 
 # Error numbers of a full disk or quota.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# Records read at once when only some are needed. A part of 2^25 numbers has 150 MB.
+# Records to read at once if only some records are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
-# The fewest parts, and roughly the most bytes of a part, which is sorted in memory.
+# The fewest parts, and about the most bytes of one part: a part is sorted in memory.
 FEWEST_PARTS, BYTES_SORTED = 256, 2**29
 
 
@@ -36,7 +36,7 @@ def record_type(n_features: int, *beside: str) -> np.dtype[Any]:
 
 
 def names_beside(stored: np.dtype[Any]) -> tuple[str, ...]:
-    """Return the vectors of a record in a file, without its value and its features."""
+    """Return the names of a record's vectors, without its value and its features."""
     return (stored.names or ())[2:]
 
 
@@ -66,7 +66,7 @@ def parts_for(n_rows: int, stored: np.dtype[Any]) -> int:
     return max(FEWEST_PARTS, 1 + n_rows * stored.itemsize // BYTES_SORTED)
 
 
-def as_they_came(records: Any) -> IntArray:
+def by_value(records: Any) -> IntArray:
     """Return the ascending order of values; equal values keep their order of arrival."""
     return np.argsort(records["value"], kind="stable")
 
@@ -97,7 +97,7 @@ class RecordFile:
         self,
         stored: np.dtype[Any],
         counts: IntArray,
-        order: Callable[[Any], IntArray] = as_they_came,
+        order: Callable[[Any], IntArray] = by_value,
     ) -> None:
         self.stored = stored
         self._counts = counts
@@ -154,14 +154,14 @@ class RecordFile:
     def at(self, places: IntArray) -> Any:
         """Return the records at these places, in this order, as stored in the file."""
         order = np.argsort(places, kind="stable")
-        rising = places[order]
+        ascending = places[order]
         picked = np.empty(len(places), dtype=self.stored)
         start = 0
-        while start < len(rising):
-            first = int(rising[start])
-            stop = int(np.searchsorted(rising, first + RECORDS_AT_ONCE))
-            records = self._read(first, int(rising[stop - 1]) - first + 1)
-            picked[order[start:stop]] = records[rising[start:stop] - first]
+        while start < len(ascending):
+            first = int(ascending[start])
+            stop = int(np.searchsorted(ascending, first + RECORDS_AT_ONCE))
+            records = self._read(first, int(ascending[stop - 1]) - first + 1)
+            picked[order[start:stop]] = records[ascending[start:stop] - first]
             start = stop
         return picked
 
@@ -170,9 +170,9 @@ class RecordFile:
         names = ("value", *names_beside(self.stored))
         heads = np.empty(count, dtype=[(name, self.stored[name]) for name in names])
         for start in range(0, count, RECORDS_AT_ONCE):
-            some = self._read(first + start, min(RECORDS_AT_ONCE, count - start))
+            records = self._read(first + start, min(RECORDS_AT_ONCE, count - start))
             for name in names:
-                heads[name][start : start + len(some)] = some[name]
+                heads[name][start : start + len(records)] = records[name]
         return heads
 
     def values(self, first: int, count: int) -> Words:
@@ -183,22 +183,23 @@ class RecordFile:
     def _read(self, first: int, count: int) -> Any:
         """Read complete records, in several system calls: one call returns at most 2 GB."""
         size = self.stored.itemsize
-        content, place = bytearray(count * size), first * size
+        content, offset = bytearray(count * size), first * size
         view = memoryview(content)
         while view:
-            n_read = os.preadv(self._file.fileno(), [view], place)
+            n_read = os.preadv(self._file.fileno(), [view], offset)
             if n_read == 0:
                 raise InputError(CHANGED)
-            view, place = view[n_read:], place + n_read
+            view, offset = view[n_read:], offset + n_read
         return np.frombuffer(content, dtype=self.stored)
 
     def _put(self, records: Any, first: int) -> None:
-        content, place = memoryview(records.view(np.uint8)), first * self.stored.itemsize
+        """Write records, the first one at the place ``first``; refuse a full disk."""
+        content, offset = memoryview(records.view(np.uint8)), first * self.stored.itemsize
         while content:
             try:
-                written = os.pwrite(self._file.fileno(), content, place)
+                written = os.pwrite(self._file.fileno(), content, offset)
             except OSError as error:
                 if error.errno in FULL:
                     raise RoomError(f"{tempfile.gettempdir()!r} is full.") from None
                 raise
-            content, place = content[written:], place + written
+            content, offset = content[written:], offset + written

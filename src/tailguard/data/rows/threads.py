@@ -47,13 +47,13 @@ def in_turn(work: Callable[[Job], Result], jobs: Iterable[Job], n_threads: int) 
         yield from map(work, jobs)
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        begun: deque[Future[Result]] = deque()
+        futures: deque[Future[Result]] = deque()
         for job in jobs:
-            begun.append(pool.submit(work, job))
-            if len(begun) > n_threads:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+            futures.append(pool.submit(work, job))
+            if len(futures) > n_threads:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
 
 
 def added(
@@ -67,9 +67,9 @@ def added(
 
 
 class _BlasLimit:
-    """One thread for BLAS inside the block: each entry sets it, and the last exit resets it.
+    """Limit BLAS to one thread: each entry sets the limit, and the last exit resets it.
 
-    The limit belongs to the process; the fit that uses it holds ``turn``.
+    The limit belongs to the process. A fit holds ``turn`` while it uses the limit.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class _BlasLimit:
 
 
 limited_blas = _BlasLimit()
-"""Limits BLAS to one thread, for a thread of a fit or of a worker."""
+"""Limits BLAS to one thread, in a thread of a fit or of a worker."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=limited_blas.begin_anew)
 

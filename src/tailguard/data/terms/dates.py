@@ -29,13 +29,13 @@ KEYS = ("origin", "unit", "format")
 """Declarations of a column of dates; the format is optional."""
 
 DIRECTIVES = frozenset("YymdjHMSfz%")
-"""Directives that a format may use; others depend on the machine's locale, or set no moment."""
-EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # a format must read this moment back
+"""Directives that a format may use; others depend on the machine's locale, or define no moment."""
+EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # formats are tried on this moment
 
 ZONES = (timezone, ZoneInfo)
 """Classes of time zones that are accepted: others could run code from the cell."""
 
-# Seconds in NumPy's units of time. Months and years have no fixed length, so they are not listed.
+# Seconds per unit of time of NumPy. Months and years have no fixed length, so they are not listed.
 TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 TICKS |= {"ns": 1e-9}
 
@@ -47,10 +47,12 @@ def checked_dates(given: Any) -> dict[str, dict[str, str]]:
             "dates must map names of columns to their origin and unit, such as {'issued': "
             f"{{'origin': '2020-01-01', 'unit': 'days'}}}}; got {shown(given)}."
         )
-    return {column: _checked(f"dates[{column!r}]", declared) for column, declared in given.items()}
+    return {
+        column: _checked_date(f"dates[{column!r}]", declared) for column, declared in given.items()
+    }
 
 
-def _checked(where: str, declared: Any) -> dict[str, str]:
+def _checked_date(where: str, declared: Any) -> dict[str, str]:
     if not isinstance(declared, Mapping) or not {"origin", "unit"} <= {*declared} <= {*KEYS}:
         raise InputError(
             f"{where} must declare an origin and a unit, and perhaps a format, such as {{'origin': "
@@ -58,13 +60,13 @@ def _checked(where: str, declared: Any) -> dict[str, str]:
         )
     origin, pattern = declared["origin"], declared.get("format")
     origin = origin.isoformat() if isinstance(origin, date) else origin
-    if not isinstance(origin, str) or np.isnan(_seconds(None, origin)):
+    if not isinstance(origin, str) or np.isnan(_seconds_of_text(None, origin)):
         raise InputError(f"{where} must have an origin such as '2020-01-01'; got {shown(origin)}.")
     check_choice(f"{where}['unit']", declared["unit"], UNITS)
     if pattern is not None:
         _check_format(where, pattern)
-    written = {"origin": origin, "unit": declared["unit"]}
-    return written if pattern is None else {**written, "format": pattern}
+    checked = {"origin": origin, "unit": declared["unit"]}
+    return checked if pattern is None else {**checked, "format": pattern}
 
 
 def _check_format(where: str, pattern: Any) -> None:
@@ -72,19 +74,19 @@ def _check_format(where: str, pattern: Any) -> None:
     if not isinstance(pattern, str) or "%" not in pattern:
         raise InputError(f"{where} must have a format such as '%d/%m/%Y'; got {shown(pattern)}.")
     directives = re.findall("%(.?)", pattern, re.DOTALL)
-    odd = next((each for each in directives if each not in DIRECTIVES), None)
-    if odd is not None:
-        known = " ".join(f"%{each}" for each in "YymdjHMSfz")
+    unknown = next((each for each in directives if each not in DIRECTIVES), None)
+    if unknown is not None:
+        allowed = " ".join(f"%{each}" for each in "YymdjHMSfz")
         raise InputError(
-            f"{where} must have a format of {known} and %%, which mean the same on every machine; "
-            f"got {shown(f'%{odd}')} in {shown(pattern)}."
+            f"{where} must have a format of {allowed} and %%, which mean the same on every "
+            f"machine; got {shown(f'%{unknown}')} in {shown(pattern)}."
         )
-    dated = "Y" in directives or "y" in directives  # Python 3.14 warns of days without a year
+    has_year = "Y" in directives or "y" in directives  # Python 3.14 warns of days without a year
     try:
-        read = datetime.strptime(EXAMPLE.strftime(pattern), pattern) if dated else None
+        parsed = datetime.strptime(EXAMPLE.strftime(pattern), pattern) if has_year else None
     except (ValueError, re.error):
-        read = None
-    if read is None or read.year != EXAMPLE.year:
+        parsed = None
+    if parsed is None or parsed.year != EXAMPLE.year:
         raise InputError(
             f"{where} must have a format that reads a date with its year, and each part once, such "
             f"as '%d/%m/%Y'; got {shown(pattern)}."
@@ -95,28 +97,28 @@ def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
     """Return the time of each cell after the origin, in the declared unit; NaN if not a date."""
     seconds = _seconds_of_column(column)
     if seconds is None:
-        read = partial(_seconds_of_cell, declared.get("format"))
+        seconds_of = partial(_seconds_of_cell, declared.get("format"))
         cells = cells_of(column)
         with quietly():
-            seconds = np.fromiter(map(read, cells), np.float64, len(cells))
-    return (seconds - _seconds(None, declared["origin"])) / UNITS[declared["unit"]]
+            seconds = np.fromiter(map(seconds_of, cells), np.float64, len(cells))
+    return (seconds - _seconds_of_text(None, declared["origin"])) / UNITS[declared["unit"]]
 
 
 def _seconds_of_column(column: Any) -> FloatArray | None:
     """Return the seconds after 1970 of a column with a date type; None for other types."""
     if is_a(column, "polars", "Series"):
-        return _of_polars(column)
+        return _seconds_of_polars(column)
     dtype: Any = getattr(column, "dtype", None)
     if is_a(dtype, "pandas", "ArrowDtype"):
         column = getattr(column, "array", column).__arrow_array__()
     if is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray"):
-        return _of_arrow(column)
+        return _seconds_of_arrow(column)
     if is_a(dtype, "pandas", "DatetimeTZDtype"):
-        return _of_numpy(np.asarray(column, dtype=f"M8[{dtype.unit}]"))
-    return _of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
+        return _seconds_of_numpy(np.asarray(column, dtype=f"M8[{dtype.unit}]"))
+    return _seconds_of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
 
 
-def _of_numpy(moments: Any) -> FloatArray:
+def _seconds_of_numpy(moments: Any) -> FloatArray:
     unit, count = np.datetime_data(moments.dtype)
     if unit not in TICKS:  # years, months, or units shorter than a nanosecond
         moments, unit, count = moments.astype("M8[s]"), "s", 1
@@ -124,7 +126,7 @@ def _of_numpy(moments: Any) -> FloatArray:
     return np.where(np.isnat(moments), np.nan, seconds)
 
 
-def _of_polars(column: Any) -> FloatArray | None:
+def _seconds_of_polars(column: Any) -> FloatArray | None:
     polars, dtype = sys.modules["polars"], column.dtype
     if dtype != polars.Date and not isinstance(dtype, polars.Datetime):
         return None
@@ -133,16 +135,16 @@ def _of_polars(column: Any) -> FloatArray | None:
     return ticks * TICKS[unit]
 
 
-def _of_arrow(column: Any) -> FloatArray | None:
+def _seconds_of_arrow(column: Any) -> FloatArray | None:
     import pyarrow as pa  # noqa: PLC0415
 
     kind = column.type
     if not pa.types.is_date(kind) and not pa.types.is_timestamp(kind):
         return None
     unit = kind.unit if pa.types.is_timestamp(kind) else "D" if kind == pa.date32() else "ms"
-    whole = pa.int32() if unit == "D" else pa.int64()
+    integers = pa.int32() if unit == "D" else pa.int64()
     ticks: FloatArray = (
-        column.cast(whole)
+        column.cast(integers)
         .cast(pa.float64(), safe=False)
         .to_numpy(**({} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}))
     )
@@ -153,21 +155,21 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
     """Return the seconds after 1970 of one cell; NaN if it is not a date."""
     try:
         if type(cell) is datetime:
-            known = cell.tzinfo is None or type(cell.tzinfo) in ZONES
-            return _after_1970(cell) if known else np.nan
+            safe_zone = cell.tzinfo is None or type(cell.tzinfo) in ZONES
+            return _after_1970(cell) if safe_zone else np.nan
         if type(cell) is date:
             return _after_1970(datetime(cell.year, cell.month, cell.day))
         if type(cell) is np.datetime64:
-            return float(_of_numpy(np.array([cell]))[0])
+            return float(_seconds_of_numpy(np.array([cell]))[0])
         if type(cell) is getattr(sys.modules.get("pandas"), "Timestamp", None):
             return float(cell.timestamp())
         text = cell_identifier(cell)  # text, or a whole number
-        return np.nan if text is None else _seconds(pattern, str(text).strip())
+        return np.nan if text is None else _seconds_of_text(pattern, str(text).strip())
     except Exception:
         return np.nan
 
 
-def _seconds(pattern: str | None, text: str) -> float:
+def _seconds_of_text(pattern: str | None, text: str) -> float:
     """Return the seconds after 1970 of text in the pattern or ISO 8601; NaN for other text."""
     try:
         if pattern is None:

@@ -33,9 +33,9 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
     >>> declared.target, declared.terms, declared.levels
     ('cost', ('log(age)', 'sex'), {'sex': ('f', 'm')})
     """
-    apart = {*schema.drop, schema.exposure, schema.offset, schema.weight}
-    apart |= {schema.row_id, schema.person}
-    left, right = _sides(formula, [name for name in columns if name not in apart])
+    other_roles = {*schema.drop, schema.exposure, schema.offset, schema.weight}
+    other_roles |= {schema.row_id, schema.person}
+    target, right = _sides(formula, [name for name in columns if name not in other_roles])
     levels: dict[str, list[str]] = {}
     terms = [
         ":".join(_factor(factor, schema, levels, formula) for factor in term.factors)
@@ -43,12 +43,12 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
     ]
     if repeated := [column for column in levels if column in schema.categorical]:
         raise InputError(
-            f"levels of {repeated[0]!r} must be declared once; a formula does as well."
+            f"levels of {repeated[0]!r} must be declared once; the formula declares them again."
         )
-    read = [column for text in terms for column in term_of(text).columns]
-    declared = replace(schema, **said_of(schema, dict.fromkeys(read)))
+    used = [column for text in terms for column in term_of(text).columns]
+    declared = replace(schema, **said_of(schema, dict.fromkeys(used)))
     declared = replace(declared, categorical={**declared.categorical, **levels})
-    return declared.with_declared(target=left, terms=terms)
+    return declared.with_declared(target=target, terms=terms)
 
 
 def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]:
@@ -83,7 +83,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
     constant = [term for term in terms if [factor.expr for factor in term.factors] == ["1"]]
     if not constant:
         raise InputError(
-            "formula must keep its constant: leave it out by fit_intercept=False in place of '- 1' "
+            "formula must keep its constant: to leave it out, set fit_intercept=False, not '- 1' "
             f"or '0 +'; got {shown(formula)}."
         )
     return (names[0].expr if names else None), [term for term in terms if term not in constant]
@@ -104,10 +104,10 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
     match body:
         case ast.BinOp(left=ast.Name(column), op=ast.Pow(), right=ast.Constant() as power):
             return str(term_of(f"power(`{names.get(column, column)}`, {ast.unparse(power)})"))
-        case ast.Call(func=ast.Name("C"), args=[ast.Name(column)], keywords=more):
-            return _levels(names.get(column, column), _values(more), schema, levels)
-        case ast.Call(func=ast.Name("bs"), args=[ast.Name(column)], keywords=more) if (
-            spline := _spline(names.get(column, column), _values(more))
+        case ast.Call(func=ast.Name("C"), args=[ast.Name(column)], keywords=keywords):
+            return _levels(names.get(column, column), _values(keywords), schema, levels)
+        case ast.Call(func=ast.Name("bs"), args=[ast.Name(column)], keywords=keywords) if (
+            spline := _spline(names.get(column, column), _values(keywords))
         ):
             return spline
         case ast.Call(func=ast.Name(name)) if name in FUNCTIONS:
@@ -118,15 +118,15 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
                 f"formula must not use {name}, which would be learned from records{advice}; got "
                 f"{shown(text)}."
             )
-    wanted = ", ".join(function.wanted for function in FUNCTIONS.values())
+    examples = ", ".join(function.wanted for function in FUNCTIONS.values())
     raise InputError(
         f"formula must be made of columns, C(x), I(x**2), bs(x, knots=..., lower_bound=..., "
-        f"upper_bound=...), {wanted}; got {shown(text)}."
+        f"upper_bound=...), {examples}; got {shown(text)}."
     )
 
 
 def _values(keywords: Sequence[ast.keyword]) -> dict[str, Any] | None:
-    """Return the values of keywords; None if one is not a literal, such as a number or a list."""
+    """Return the values of keywords; None if a value is not a literal (number, text, list)."""
     try:
         return {str(each.arg): ast.literal_eval(each.value) for each in keywords}
     except ValueError:
@@ -134,33 +134,33 @@ def _values(keywords: Sequence[ast.keyword]) -> dict[str, Any] | None:
 
 
 def _levels(
-    column: str, more: dict[str, Any] | None, schema: Schema, levels: dict[str, list[str]]
+    column: str, arguments: dict[str, Any] | None, schema: Schema, levels: dict[str, list[str]]
 ) -> str:
     """Return a column of levels, which the schema or ``levels=`` must declare."""
-    if more is None or {*more} - {"levels"}:
+    if arguments is None or {*arguments} - {"levels"}:
         raise InputError(
             f"formula must give C({column}) no argument except levels; the first level is the "
             "baseline."
         )
-    if "levels" in more:
-        levels[column] = more["levels"]
+    if "levels" in arguments:
+        levels[column] = arguments["levels"]
     elif column not in schema.categorical:
         raise InputError(
-            f"formula must declare the levels of {column!r}, which are not read off the records: "
+            f"formula must declare the levels of {column!r}, which are never taken from records: "
             f"C({column}, levels=[...]), or schema={{'categorical': {{{column!r}: [...]}}}}."
         )
     return str(Factor(column))
 
 
-def _spline(column: str, more: dict[str, Any] | None) -> str | None:
+def _spline(column: str, arguments: dict[str, Any] | None) -> str | None:
     """Convert B-splines of formulaic to a term; None if they would learn from records."""
-    if more is None or not {"lower_bound", "upper_bound"} <= {*more}:
+    if arguments is None or not {"lower_bound", "upper_bound"} <= {*arguments}:
         return None
-    if {*more} - {"lower_bound", "upper_bound", "knots", "degree"}:
+    if {*arguments} - {"lower_bound", "upper_bound", "knots", "degree"}:
         return None
-    ends, degree = (more["lower_bound"], more["upper_bound"]), more.get("degree", 3)
-    if degree not in DEGREES or not isinstance(more.get("knots", []), list | tuple):
+    ends, degree = (arguments["lower_bound"], arguments["upper_bound"]), arguments.get("degree", 3)
+    if degree not in DEGREES or not isinstance(arguments.get("knots", []), list | tuple):
         return None
-    knots = [ends[0], *more.get("knots", []), ends[1]]
+    knots = [ends[0], *arguments.get("knots", []), ends[1]]
     numbers = ", ".join(number_text(knot) for knot in knots)
     return str(term_of(f"{DEGREES[degree]}(`{column}`, {numbers})"))

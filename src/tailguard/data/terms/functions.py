@@ -27,7 +27,7 @@ class Function:
     values
         Computes its columns from a column.
     names
-        The names of its coefficients, by column and parameters; None if its text is the only name.
+        From column and parameters to the names of its coefficients; None if its text is the name.
     least, most
         Limits on the number of parameters; several parameters must increase.
     wanted
