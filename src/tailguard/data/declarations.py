@@ -170,7 +170,7 @@ def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
 
 
 def check_terms(schema: Any) -> None:
-    """Refuse terms that leave out a feature or would fix the slope at a baseline level."""
+    """Refuse terms that omit a feature, or whose slope at a baseline level would be zero."""
     for factor in [factor for term in schema.model_terms for factor in term.factors]:
         if not factor.takes_levels and factor.column in schema.categorical:
             raise InputError(
@@ -178,8 +178,8 @@ def check_terms(schema: Any) -> None:
             )
     if schema.terms is None or REST in schema.terms:
         return
-    read = {column for term in schema.model_terms for column in term.columns}
-    if unread := [name for name in schema.features or () if name not in read]:
+    used = {column for term in schema.model_terms for column in term.columns}
+    if unread := [name for name in schema.features or () if name not in used]:
         raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
     for term in schema.model_terms:
         for factor in term.factors:
@@ -199,9 +199,9 @@ def check_terms(schema: Any) -> None:
 def check_gaps(schema: Any) -> None:
     """Refuse terms that read both a column and its missing cells, unless it has a constant."""
     factors = [factor for term in schema.model_terms for factor in term.factors]
-    read = {factor.column for factor in factors if not factor.tells_gaps}
+    used = {factor.column for factor in factors if not factor.tells_gaps}
     for factor in factors:
-        if factor.tells_gaps and factor.column in read and factor.column not in schema.missing:
+        if factor.tells_gaps and factor.column in used and factor.column not in schema.missing:
             raise InputError(
                 f"missing must have a constant for {factor.column!r}, which terms read beside "
                 f"'{factor}': without one, records with such gaps are void."
@@ -253,8 +253,8 @@ def check_places(schema: Any) -> None:
     _check_features("categorical", schema.categorical, schema.features, roles)
     for declaration in ("missing", "dates"):
         _check_features(declaration, getattr(schema, declaration), schema.features, roles)
-    read = [column for term in schema.model_terms for column in term.columns]
-    _check_features("terms", read, schema.features, roles)
+    used = [column for term in schema.model_terms for column in term.columns]
+    _check_features("terms", used, schema.features, roles)
     for column in schema.dates:
         if column in schema.categorical:
             raise InputError(f"dates must not have declared levels as well; got {column!r}.")

@@ -37,7 +37,7 @@ Role: TypeAlias = Literal["feature", "levels", "date", "target", "exposure", "of
 score, or weight of the record."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
-"""Marks of the features, the target, the offset and the weight; None for each that is absent."""
+"""Marks of the features, the target, the offset and the weight; None for an absent column."""
 
 
 class TableColumn(NamedTuple):
@@ -48,7 +48,7 @@ class TableColumn(NamedTuple):
 
 
 class Offset(NamedTuple):
-    """The term that is added to the score of each record: a column, or the log of an exposure.
+    """A term of each record's score: a column, or the logarithm of an exposure.
 
     ``column`` is None for a table in batches, which finds the column by its name.
     """
@@ -84,13 +84,13 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
     names = tuple(dict.fromkeys((*(schema.features or ()), *others)))
     check_columns(names, table.names, table.where)
     parts: list[Any] = []
-    beside: dict[str, list[Any]] = {name: [] for name in others}
+    other_columns: dict[str, list[Any]] = {name: [] for name in others}
     for frame in table.batches(names, table.n_rows or ROWS_OF_TEXT):
         parts.append(frame_matrix(frame, schema, table.where))
-        for name, columns in beside.items():
+        for name, columns in other_columns.items():
             columns.append(frame_column(frame, name))
     return _join_parts(parts, np.concatenate), {
-        name: _join_parts(columns, _join_cells) for name, columns in beside.items()
+        name: _join_parts(columns, _join_cells) for name, columns in other_columns.items()
     }
 
 
@@ -156,7 +156,7 @@ def indicators(cells: Iterable[Any], levels: Sequence[str], *, void: bool = Fals
     """Return one row of indicators per cell: zeros at the baseline, NaN where the cell is missing.
 
     Text and numbers without a level count as ``other``. If ``void``, ``other`` has no indicator and
-    its row is infinite. A cell that is neither text nor a number is missing.
+    a row of such a cell is infinite. A cell that is neither text nor a number is missing.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def _marks(values: Any, name: str, numbers: Callable[[int], FloatArray]) -> Floa
 
 
 def number_marks(column: Any, where: str, *, filled: bool) -> FloatArray:
-    """Return marks of a column of numbers; if ``filled``, cells that read as NaN are usable."""
+    """Return marks of a column of numbers; if ``filled``, a constant makes NaN cells usable."""
     marks = marks_of(column, where)
     return _refined(marks, ~np.isinf(numbers_of(column, where))) if filled else marks
 

@@ -58,7 +58,7 @@ class Inputs:
     missing
         Column number -> the constant for missing cells of a matrix. A schema has its own constants.
     targets
-        The target columns, by which its type is checked. A table in batches gives empty columns.
+        The target as columns, for checks of its type; those of a table in batches are empty.
     names
         Names of the features, if they have names.
     row_ids
@@ -330,8 +330,8 @@ def _of_table(
     target = schema.target if y is None else None
     offset_name = offset.column if offset is not None and isinstance(offset.column, str) else None
     weight_name = weight.column if weight is not None and isinstance(weight.column, str) else None
-    beside = (target, offset_name, weight_name, schema.row_id, schema.person)
-    features, columns = read_columns(table, schema, *filter(None, beside))
+    others = (target, offset_name, weight_name, schema.row_id, schema.person)
+    features, columns = read_columns(table, schema, *filter(None, others))
     y = y if target is None else columns[target]
     if offset is not None and offset_name is not None:
         offset = Offset(offset.role, offset_name, columns[offset_name])
@@ -375,8 +375,8 @@ def _of_batches(
             )
     offset = None if offset is None else Offset(offset.role, offset.column)
     weight = None if weight is None else Weight(weight.column, weight.bound)
-    beside = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
-    check_columns(filter(None, beside), table.names, table.where)
+    others = (schema.target, offset and offset.name, weight and weight.name, schema.row_id)
+    check_columns(filter(None, others), table.names, table.where)
     # Columns that this fit does not read must not make records void.
     unread: dict[str, Any] = dict.fromkeys({"exposure", "offset"} - {offset and offset.role})
     unread |= {} if weight else {"weight": None, "weight_bound": None}

@@ -80,8 +80,8 @@ def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) 
 
 def _refused(value: Any) -> InputError:
     """Return the error for a strategy that learns from records, by its name or as a function."""
-    given = shown(value) if isinstance(value, str) else "a function"
+    strategy = shown(value) if isinstance(value, str) else "a function"
     return InputError(
         "missing must map columns to constants known without the records, since a value computed "
-        f"from them, such as a mean, would be a release that no budget covers; got {given}."
+        f"from them, such as a mean, would be a release that no budget covers; got {strategy}."
     )

@@ -71,10 +71,10 @@ class DaskTable(Table):
         table = cls.__new__(cls)
         table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
         groups, table._lengths = files.row_groups()
-        read = delayed(row_group, pure=False)
+        read_part = delayed(row_group, pure=False)
         table._files = files
         table._empty_frames = list(files.empties())
-        table._begin(lambda names: [read(*group, list(names)) for group in groups])
+        table._begin(lambda names: [read_part(*group, list(names)) for group in groups])
         return table
 
     def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:

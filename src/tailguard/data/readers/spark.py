@@ -114,9 +114,9 @@ class SparkTable(Table):
         if self._files is None:
             selected = self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
             return selected.mapInArrow(partial(_answer_partition, answer), ANSWER_TYPES)
-        read = partial(_answer_row_groups, answer, self._groups, list(names))
+        read_and_answer = partial(_answer_row_groups, answer, self._groups, list(names))
         numbers = self._session.range(0, len(self._groups), 1, len(self._groups))
-        return numbers.mapInArrow(read, ANSWER_TYPES)
+        return numbers.mapInArrow(read_and_answer, ANSWER_TYPES)
 
     def _plan(self) -> str:
         """Return Spark's description of its plan."""

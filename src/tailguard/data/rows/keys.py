@@ -284,7 +284,7 @@ class PersonKeys:
         return {text: place for place, text in enumerate(self.texts, len(self.whole))}
 
     def numbers(self, keys: Identifiers) -> IntArray:
-        """Return the number of each key's person; -1 without a key."""
+        """Return the number of each row's person, given the key of each row; -1 without a key."""
         if isinstance(keys, np.ndarray):
             return self._of_whole(keys)
         parsed = [_key_in(key) for key in keys]

@@ -30,7 +30,7 @@ from tailguard.privacy.books.blocks import Block, Blocks
 
 @dataclass(eq=False, repr=False)
 class _Cut:
-    """A partition: places in random order, of which consecutive runs are the blocks.
+    """A partition: places in random order, and blocks as consecutive runs of them.
 
     A sample is a single block of at most half of the places. Its copied rows are kept, since they
     are read many times. For records without an order, ``hashed`` chooses the sample, without

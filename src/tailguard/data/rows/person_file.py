@@ -5,7 +5,7 @@ all rows of a person are in one part. Then the used rows are chosen part by part
 persons. So answers have the same bits as for the same rows in memory, however the table is cut and
 ordered.
 
-*Secrecy.* The file has no name, only its owner can read it, and it is deleted after the run. The
+*Secrecy.* The file has no name, only its owner can read it, and it disappears with the run. The
 length of the file, and the time and disk space of a run, reveal the number of rows: they are not
 protected. The messages of a run are protected: they count no row, and report no pass.
 
@@ -135,12 +135,12 @@ def used_rows(
     rows: StreamRows, keys: PersonKeys, hashed: KeyedHash, *, marked: bool = False
 ) -> RecordFile:
     """Read the table once into a file, and keep the used rows, or their marks."""
-    schema, beside = rows.reader.schema, names_beside(rows.stored)
+    schema, vectors = rows.reader.schema, names_beside(rows.stored)
     n_columns = len(schema.features or ()) if marked else rows.n_features
     if marked and schema.target is None:
-        beside = tuple(name for name in beside if name != "target")
-    stored = record_type(n_columns, *beside, "person")
-    # Depends on public numbers only.
+        vectors = tuple(name for name in vectors if name != "target")
+    stored = record_type(n_columns, *vectors, "person")
+    # The number of parts depends on public numbers only.
     n_bytes = keys.count * keys.unit.max_rows * stored.itemsize
     n_parts = min(max(FEWEST_PARTS, n_bytes // BYTES_SORTED), MOST_PARTS, keys.count)
 
@@ -171,7 +171,7 @@ def keyed_rows(
     columns = [identifiers_of(frame_column(frame, reader.persons[0])) for frame in run[0]]
     numbers = np.concatenate([keys.numbers(column) for column in columns])
     block = reader.marked(run) if marked else reader.block(run)
-    of_keys = np.concatenate([hashed.of(each) for each in columns])
+    of_keys = np.concatenate([hashed.of(column) for column in columns])
     values = row_values(hashed, of_keys, block, marked=marked)
     block = replace(block, person=numbers)
     with_key = np.flatnonzero(numbers != NOBODY)

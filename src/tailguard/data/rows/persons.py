@@ -332,8 +332,8 @@ def row_values(
 
     A mark is finite, NaN or infinite, and may be the number itself.
     """
-    beside = (block.target, block.offset, block.weight)
-    columns: list[Any] = [*block.features.T, *(v for v in beside if v is not None)]
+    vectors = (block.target, block.offset, block.weight)
+    columns: list[Any] = [*block.features.T, *(v for v in vectors if v is not None)]
     with np.errstate(all="ignore"):
         floats = (np.ascontiguousarray(column, dtype=np.float64) for column in columns)
         if marked:

@@ -112,8 +112,8 @@ class RecordReader:
         """Refuse unsuitable types of columns in a frame without rows."""
         schema = self.schema
         declared_columns(empty, schema, where)
-        beside = (schema.exposure, schema.offset, schema.weight, schema.target)
-        for name in (*schema.numeric, *beside):
+        others = (schema.exposure, schema.offset, schema.weight, schema.target)
+        for name in (*schema.numeric, *others):
             if name is None:
                 continue
             column = frame_column(empty, name)
@@ -198,12 +198,12 @@ class RecordReader:
 
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
     """Join consecutive blocks; do not copy a single block."""
-    beside = {
+    vectors = {
         name: _join([block.vector(name) for block in blocks])
         for name in BESIDE
         if getattr(blocks[0], name) is not None
     }
-    return RecordBlock(_join([block.features for block in blocks]), **beside, first=first)
+    return RecordBlock(_join([block.features for block in blocks]), **vectors, first=first)
 
 
 def _join(parts: list[Any]) -> Any:

@@ -139,8 +139,8 @@ class RecordFile:
     def block(self, first: int, count: int) -> RecordBlock:
         """Return ``count`` records from ``first`` on."""
         records = self._read(first, count)
-        beside = {name: np.ascontiguousarray(records[name]) for name in names_beside(self.stored)}
-        return RecordBlock(np.ascontiguousarray(records["features"]), **beside, first=first)
+        vectors = {name: np.ascontiguousarray(records[name]) for name in names_beside(self.stored)}
+        return RecordBlock(np.ascontiguousarray(records["features"]), **vectors, first=first)
 
     def picked(self, places: IntArray) -> "RecordFile":
         """Return the records at these places, in this order, in a new file."""
