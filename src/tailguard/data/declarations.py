@@ -49,7 +49,7 @@ def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
-    """Return the note for Python users, with code that declares or drops a column."""
+    """Return ``undeclared_words`` with Python code that declares or drops a column."""
     last = columns[-1]
     return (
         f"{undeclared_words(columns, by_cell=by_cell)}; where that is wrong, declare levels "

@@ -11,7 +11,7 @@ affects that record only.
 
 All lines end like the header. If they end in ``\n``, a ``\r`` is part of a cell, since some writers
 do not quote it. If they end in ``\r``, a ``\n`` is part of a cell. The reader of the standard
-library treats both as line ends, so this module replaces those inside cells before it uses it.
+library treats both as line ends, so this module replaces those inside cells before it splits lines.
 
 Every record counts, even a blank line. An empty cell is None, and so is a cell that is missing at
 the end of a short line.

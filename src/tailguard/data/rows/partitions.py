@@ -80,7 +80,7 @@ class Partitions:
 
     def __init__(self, rows: Rows, source: Source) -> None:
         self._rows = rows
-        self._are_persons = isinstance(rows, PersonRows)
+        self._has_persons = isinstance(rows, PersonRows)
         self._source = source
         self._cuts: dict[str, _Cut] = {}
         self._order: Order | None = None
@@ -125,7 +125,7 @@ class Partitions:
                 order: Order = np.zeros(0, dtype=np.int64)
                 hashed = KeyedHash(self._source)
             elif sample:
-                draw = random_sample if self._are_persons else sample_of_places
+                draw = random_sample if self._has_persons else sample_of_places
                 order = draw(n_places, blocks.sizes[0], self._source)
             else:
                 order = random_permutation(n_places, self._source)
@@ -173,7 +173,7 @@ class Partitions:
     def _drawn_order(self) -> Order:
         """Return the random order of all records; the caller holds the lock."""
         if self._order is None:
-            draw = random_permutation if self._are_persons else order_of_places
+            draw = random_permutation if self._has_persons else order_of_places
             self._order = draw(self._rows.n_rows, self._source)
         return self._order
 

@@ -110,7 +110,10 @@ class UsedRows:
         return np.append(0, np.cumsum(self.counts))
 
     def block(self, first: int, last: int, *, grouped: bool = False) -> RecordBlock:
-        """Return the rows of these persons, numbered from 0, or from ``first`` if ``grouped``."""
+        """Return the rows of persons ``first`` to ``last``.
+
+        Numbers of persons start at 0, or at ``first`` if ``grouped``.
+        """
         block = self.rows.piece(int(self.starts[first]), int(self.starts[last]))
         counts, persons = self.counts[first:last], slice(first, last)
         factors = np.repeat(self.factor[persons], counts)

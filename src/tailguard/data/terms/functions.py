@@ -63,6 +63,7 @@ def _power(x: FloatArray, numbers: Sequence[float]) -> FloatArray:
 
 
 def _missing(x: FloatArray, _: Sequence[float]) -> FloatArray:
+    """Return 1 for a missing cell, 0 for a number, and NaN for an infinite cell."""
     return np.where(np.isinf(x), np.nan, np.isnan(x))[:, None]
 
 
@@ -72,7 +73,7 @@ def _cut(x: FloatArray, breaks: Sequence[float]) -> FloatArray:
     return _where_finite(x, intervals[np.searchsorted(breaks, x)])
 
 
-def _intervals(column: str, breaks: Sequence[float]) -> list[str]:
+def _names_of_intervals(column: str, breaks: Sequence[float]) -> list[str]:
     ends = [*map(number_text, breaks), "inf"]
     return [f"{column}=({low}, {high}]" for low, high in pairwise(ends)]
 
@@ -80,11 +81,11 @@ def _intervals(column: str, breaks: Sequence[float]) -> list[str]:
 def _basis(degree: int) -> Values:
     """Return all B-splines of this degree except the first; a constant and these span all splines.
 
-    ``B[i, 0](x)`` is 1 where ``t[i] <= x < t[i + 1]``, else 0, and ``B[i, k](x) = w[i, k] B[i, k -
-    1](x) + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] -
-    t[i])``, where ``t`` are the knots, with ``degree`` more copies of the first and of the last.
-    An ``x`` beyond the knots is moved to the nearest knot. B-splines are at least zero and add up
-    to one.
+    Let ``t`` be the knots, with ``degree`` more copies of the first and of the last. ``B[i, 0](x)``
+    is 1 where ``t[i] <= x < t[i + 1]``, else 0. For ``k > 0``, ``B[i, k](x) = w[i, k] B[i, k - 1](x)
+    + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] - t[i])``. An
+    ``x`` beyond the knots is moved to the nearest knot. B-splines are at least zero and add up to
+    one.
 
     Reference: de Boor 1978, *A Practical Guide to Splines*, Chapter IX.
     """
@@ -103,11 +104,11 @@ def _where_finite(x: FloatArray, values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(x)[:, None], values, np.nan)
 
 
-def _at_knots(column: str, knots: Sequence[float]) -> list[str]:
+def _names_at_knots(column: str, knots: Sequence[float]) -> list[str]:
     return [f"{column} at {number_text(knot)}" for knot in knots[1:]]
 
 
-def _numbered(column: str, knots: Sequence[float]) -> list[str]:
+def _numbered_names(column: str, knots: Sequence[float]) -> list[str]:
     return [f"spline({column}) {number}" for number in range(1, len(knots) + 2)]
 
 
@@ -115,9 +116,9 @@ FUNCTIONS = {
     "log": Function(lambda x, _: np.log(x)[:, None], "log(x)"),
     "log1p": Function(lambda x, _: np.log1p(x)[:, None], "log1p(x)"),
     "power": Function(_power, "power(x, 2)", least=1, most=1),
-    "cut": Function(_cut, "cut(x, 10, 20)", _intervals, 1, math.inf, indicators=True),
-    "linear": Function(_basis(1), "linear(x, 0, 10, 20)", _at_knots, 2, math.inf),
-    "spline": Function(_basis(3), "spline(x, 0, 10, 20)", _numbered, 2, math.inf),
+    "cut": Function(_cut, "cut(x, 10, 20)", _names_of_intervals, 1, math.inf, indicators=True),
+    "linear": Function(_basis(1), "linear(x, 0, 10, 20)", _names_at_knots, 2, math.inf),
+    "spline": Function(_basis(3), "spline(x, 0, 10, 20)", _numbered_names, 2, math.inf),
     "missing": Function(_missing, "missing(x)", indicators=True, of_gaps=True),
 }
 """Name -> function; a new function needs one line here."""
