@@ -52,7 +52,7 @@ class LazyTable(Table):
     ----------
     names, n_rows
         Its columns, and the public number of its records.
-    nothing
+    empty_frames
         The same columns without rows, in each combination of types.
     read
         Reads the table from the start.
@@ -66,7 +66,7 @@ class LazyTable(Table):
 
     names: tuple[str, ...]
     n_rows: int
-    nothing: Sequence[Any]
+    empty_frames: Sequence[Any]
     read: Read
     check: Callable[[Sequence[str]], None] = lambda names: None
     failure: str = FAILED
@@ -77,7 +77,7 @@ class LazyTable(Table):
 
     def empties(self) -> Iterable[Any]:
         """Return tables without rows."""
-        return self.nothing
+        return self.empty_frames
 
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows in the order of the library."""
@@ -86,11 +86,11 @@ class LazyTable(Table):
     def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Read these columns once; refuse a table that fails."""
 
-        def read() -> None:
+        def check_and_read() -> None:
             self.check(names)
             check_same(sum(map(len, self.batches(names, n_rows))), self.n_rows)
 
-        silenced(read, self.failure)
+        silenced(check_and_read, self.failure)
         return []
 
 

@@ -82,10 +82,10 @@ def _basis(degree: int) -> Values:
     """Return all B-splines of this degree except the first; a constant and these span all splines.
 
     Let ``t`` be the knots, with ``degree`` more copies of the first and of the last. ``B[i, 0](x)``
-    is 1 where ``t[i] <= x < t[i + 1]``, else 0. For ``k > 0``, ``B[i, k](x) = w[i, k] B[i, k - 1](x)
-    + (1 - w[i + 1, k]) B[i + 1, k - 1](x)`` with ``w[i, k] = (x - t[i]) / (t[i + k] - t[i])``. An
-    ``x`` beyond the knots is moved to the nearest knot. B-splines are at least zero and add up to
-    one.
+    is 1 where ``t[i] <= x < t[i + 1]``, else 0. For ``k > 0``, ``B[i, k](x)`` is
+    ``w[i, k] B[i, k - 1](x) + (1 - w[i + 1, k]) B[i + 1, k - 1](x)``, where ``w[i, k]`` is
+    ``(x - t[i]) / (t[i + k] - t[i])``. An ``x`` beyond the knots is moved to the nearest knot.
+    B-splines are at least zero and add up to one.
 
     Reference: de Boor 1978, *A Practical Guide to Splines*, Chapter IX.
     """
