@@ -1,20 +1,20 @@
 """Standard errors that cover sampling and privacy noise, and the solution in the user's units.
 
 The variance ``V`` of the clipped gradient is released as second moments weighted by squared slopes.
-With its curvature ``c``, coefficients vary by ``V / (n c**2)`` through sampling, and by the known
-variance of the noise on top.
+With ``c`` the curvature of that gradient, coefficients have the variance ``V / (n c**2)`` from
+sampling. The known variance of the noise is added.
 
-If residuals are skewed, the clipping bias that may remain in the debiased directions is an error
-too. Histograms estimate its size. It enters as a second moment, which widens intervals at least as
-much as a bias of that size requires: with ``b`` the bias and ``v`` the variance, a normal interval
-of variance ``v + b**2`` covers more often than one of variance ``v`` without bias. Clipping moves
-other coefficients, too, if residuals are large where their columns are.
+If residuals are skewed, clipping may leave a bias in the debiased directions. Histograms estimate
+its size, and its square is added to the variance. This widens intervals at least as much as such a
+bias requires: with ``b`` the bias and ``v`` the variance, a normal interval of variance
+``v + b**2`` covers more often than an interval of variance ``v`` covers without bias. Clipping also
+moves the coefficient of a column if residuals are large in the rows where that column is.
 
 Reference
 ---------
 Huber 1967 (sandwich variance); Avella-Medina, Bradshaw and Loh 2023, Section 5 (intervals from a
 noised sandwich); Armstrong and Kolesar 2020 (intervals that count the bias); Stein 1956 and James
-and Stein 1961 (shrinkage of what was released towards what histograms tell).
+and Stein 1961 (shrinkage of a release towards an estimate from histograms).
 """
 
 import math
@@ -43,26 +43,29 @@ from tailguard.solvers.newton.state import Fit, Geometry
 from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import BEYOND_FLOATS
 
-# A coefficient has no interval if more than this share of its column's second moment was added by
-# raising and not released, if more of its variance lies along such directions, or if more of it
-# comes through such columns. By the first share 96 % of 95 % intervals on T00 to T55 held the truth
-# up to .2, 92 % to .3, 88 % to .4, and 40 % beyond .5, where columns are rare indicators.
+# A coefficient has no interval if more than this share of its column's second moment was not
+# released but added by raising eigenvalues, if more of its variance lies along raised directions,
+# or if more of its variance comes from such columns. On T00 to T55, 96 % of the 95 % intervals held
+# the truth where the first of these shares was up to .2, 92 % up to .3, 88 % up to .4, and 40 %
+# beyond .5, where columns are rare indicators.
 UNRESOLVED = 0.3
-# Bounds move a slope of this many standard errors by a large part of one: on training tasks by 6 to
-# 13 % of the slope if .7 to 2.8 % of the values lie beyond (T35, T09, T05).
+# If a slope is this many standard errors from zero, bounds move it by a large part of a standard
+# error: on training tasks by 6 to 13 % of the slope if .7 to 2.8 % of the values lie beyond the
+# bounds (T35, T09, T05).
 BENT = 3.0
-# The largest share of the records that noise may hide in a bin beyond the farthest seen residual.
-# With lognormal residuals, 80 to 90 % of the 95 % intervals of a constant held it above this share
-# (log-sd .3 and 1), and 98 % or more below (log-sd .6 to 1.2); of heavier ones less (1.4 and 1.7).
-# Without a constant, skewness is judged about zero: then 79 to 85 % of the intervals of columns
-# with a mean held the slope at .014 (log-sd 1), and 95 % or more at .004.
+# The largest share of the records that noise may hide in a bin beyond the farthest residual that
+# was seen, with and without a constant. With lognormal residuals, 80 to 90 % of the 95 % intervals
+# of a constant held it above the first share (log-sd .3 and 1), and 98 % or more below it (log-sd
+# .6 to 1.2), but fewer if residuals were heavier (1.4 and 1.7). Without a constant, skewness is
+# judged about zero. Then, for columns whose mean is not zero, 79 to 85 % of the intervals held the
+# slope at .014 (log-sd 1), and 95 % or more at .004.
 LARGEST_HIDDEN = (0.02, 0.005)
-# The relative excess of squared residuals along a column over those of histograms: on T5s and T08
-# it is 1 to 1.7 for the column with which noise grows, whose coefficient clipping moves by 3 to 12
-# standard errors, and .2 for others.
+# The largest relative excess of squared residuals along a column over the estimate from histograms.
+# On T5s and T08 it is 1 to 1.7 for the column with which residuals grow, and .2 for others.
+# Clipping moves the coefficient of that column by 3 to 12 standard errors.
 UNEVEN = 0.75
-# The mean of clipped slopes beyond the histogram, as a share of the mean curvature: errors on two
-# real tables were 2 to 6 stated ones from .08 on, on others at most 2.5 below.
+# The largest mean of slopes beyond the histogram, as a share of the mean curvature. From .08 on,
+# errors on two real tables were 2 to 6 times the stated ones; below, on others, at most 2.5 times.
 UNSEEN_SLOPE = 0.07
 UNSEEN_COLUMN = "the budget did not show its column"
 RARE_LEVEL = "fewer records have this level than the budget can tell"
@@ -77,36 +80,41 @@ STILL_MOVING = "the last rounds still moved it by several standard errors"
 def solution(session: FitSession, fit: Fit) -> Solution:
     """Map weights, their noise and their variance back to the user's units."""
     geometry, problem = fit.geometry, session.problem
-    units, link, own, size = geometry.units, problem.link, problem.intercept, problem.n_features
+    units, link = geometry.units, problem.link
+    has_intercept, size = problem.intercept, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
     jacobian, why = units.jacobian(link), no_intervals(session, fit)
-    noise, whole, hidden = covariances(session, fit, with_sampling=why is None)
-    noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(whole)
+    noise, covariance, unknown = covariances(session, fit, with_sampling=why is None)
+    noise_std = np.sqrt(np.diag(jacobian @ noise @ jacobian.T))
+    root = jacobian @ square_root(covariance)
     std = np.linalg.norm(root, axis=1)
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
-        """Remove the interval, or the number, of coefficients that depend on some weights."""
-        lost = follows(jacobian, columns, whole if np.isfinite(whole).all() else noise)
-        lost[:size] |= columns[:size]
-        std[lost] = math.nan
+        """Mark coefficients that depend on these columns: no interval, or not estimated."""
+        affected = follows(
+            jacobian, columns, covariance if np.isfinite(covariance).all() else noise
+        )
+        affected[:size] |= columns[:size]
+        std[affected] = math.nan
         if not estimated:
-            noise_std[lost] = math.nan
-        lost &= reasons == ""
-        reasons[lost] = f"{NO_INTERVAL if estimated else NOT_ESTIMATED}: {reason}"
-        if lost.any():
-            what = f"{NO_INTERVAL} for" if estimated else f"{NOT_ESTIMATED}:"
-            notes.append(f"{what} {lost.sum()} of {std.size} coefficients: {reason}")
+            noise_std[affected] = math.nan
+        affected &= reasons == ""
+        reasons[affected] = f"{NO_INTERVAL if estimated else NOT_ESTIMATED}: {reason}"
+        if affected.any():
+            heading = f"{NO_INTERVAL} for" if estimated else f"{NOT_ESTIMATED}:"
+            notes.append(f"{heading} {affected.sum()} of {std.size} coefficients: {reason}")
 
-    level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
-    left_out, alone = geometry.left_out, geometry.without_baseline
+    is_level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
+    left_out, rare_baseline = geometry.left_out, geometry.without_baseline
     if session.plans(LEVELS):
-        leave_out(left_out & level, RARE_LEVEL, estimated=False)
-    leave_out(left_out & ~level, UNSEEN_COLUMN, estimated=False)
-    alone = np.append(alone, np.full(int(own), alone.any()))  # confounded with the constant
-    leave_out(alone, RARE_BASELINE, estimated=False)
+        leave_out(left_out & is_level, RARE_LEVEL, estimated=False)
+    leave_out(left_out & ~is_level, UNSEEN_COLUMN, estimated=False)
+    # The constant is confounded with these columns.
+    rare_baseline = np.append(rare_baseline, np.full(int(has_intercept), rare_baseline.any()))
+    leave_out(rare_baseline, RARE_BASELINE, estimated=False)
     leave_out(unresolved(fit), UNRESOLVED_COLUMN, estimated=False)
-    for columns, reason in hidden:
+    for columns, reason in unknown:
         leave_out(columns, reason, estimated=True)
     if why is not None:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
@@ -121,10 +129,10 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         intercept=float(np.nan_to_num(intercept)),
         plan=session.plan,
         coef_noise_std=noise_std[:size],
-        intercept_noise_std=float(noise_std[-1]) if own else 0.0,
+        intercept_noise_std=float(noise_std[-1]) if has_intercept else 0.0,
         trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
         coef_std=std[:size],
-        intercept_std=float(std[-1]) if own else 0.0,
+        intercept_std=float(std[-1]) if has_intercept else 0.0,
         covariance_root=triangular(root, np.isnan(std)),
         residual_shares=residual_shares(fit),
         reasons=tuple(map(str, reasons)),
@@ -137,7 +145,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
 
 
 def square_root(covariance: FloatArray) -> FloatArray:
-    """Return a matrix whose product with its transpose is the covariance; NaN where that is."""
+    """Return a matrix ``R`` with ``R R^T`` the covariance; NaN if that is not finite."""
     if not np.isfinite(covariance).all():
         return np.full_like(covariance, math.nan)
     values, vectors = np.linalg.eigh(covariance)
@@ -145,7 +153,7 @@ def square_root(covariance: FloatArray) -> FloatArray:
 
 
 def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
-    """Return a lower triangular root of the same covariance; NaN in rows that are not known."""
+    """Return a lower triangular root of the same covariance; NaN in rows that are unknown."""
     known = np.where(unknown[:, None], 0.0, root)
     lower = np.linalg.qr(known.T).R.T
     return np.where(unknown[:, None], math.nan, lower)
@@ -154,33 +162,33 @@ def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
 def residual_shares(fit: Fit) -> FloatArray | None:
     """Return distances from the prediction, in the target's units, and the share below each.
 
-    None if no histogram of residuals was released, or noise hides them. Residuals are shifted by
-    the change in the prediction for a mean row since that release.
+    None if no histogram of residuals was released, or if noise hides them. The prediction for a
+    mean row has changed since that release, so residuals are shifted by this change.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not (geometry.loss.link.residual and slopes.seen and fit.residuals_of is not None):
         return None
-    last = fit.weights if fit.estimate is None else fit.estimate.weights
+    weights = fit.weights if fit.estimate is None else fit.estimate.weights
     row = geometry.mean_row / (geometry.mean_row[-1] if geometry.units.intercept else 1.0)
-    moved = float(row @ (last - fit.residuals_of))
-    return (slopes.residual_shares() - [moved, 0.0]) * [geometry.units.target_scale, 1.0]
+    change = float(row @ (weights - fit.residuals_of))
+    return (slopes.residual_shares() - [change, 0.0]) * [geometry.units.target_scale, 1.0]
 
 
 def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
-    """Return which coefficients have too much of their variance from some weights.
+    """Return which coefficients get too much of their variance from the weights of ``columns``.
 
-    An intercept depends on the columns, since their centres shift it.
+    An intercept depends on columns, since their centres shift it.
     """
-    through = jacobian * columns
-    part, all_of_it = (np.diag(each @ covariance @ each.T) for each in (through, jacobian))
-    return np.asarray(part > UNRESOLVED * all_of_it)
+    restricted = jacobian * columns
+    partial, total = (np.diag(each @ covariance @ each.T) for each in (restricted, jacobian))
+    return np.asarray(partial > UNRESOLVED * total)
 
 
 def unresolved(fit: Fit) -> BoolArray:
     """Return which standardised weights the released second moments do not resolve.
 
-    These are weights of columns that noise hides, that duplicate others, or that few records have:
-    rounds hardly move along their differences, and their noise depends on the whitening.
+    Their columns are hidden by noise, duplicate others, or are rare. Rounds hardly move along
+    differences of such columns, and the noise of the weights depends on the whitening.
     """
     if fit.estimate is not None:
         return fit.estimate.unresolved
@@ -197,35 +205,36 @@ def unresolved(fit: Fit) -> BoolArray:
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
     """Return why no coefficient has a known variance; None if some may have one.
 
-    For log-rates whose curvature was not released, 90 % of 195 intervals would hold the truth on
-    two training tasks (T37, T77), and 80 % of 148 on a third (T21).
+    If the curvature of log-rates was not released, there are no intervals: 90 % of 195 would hold
+    the truth on two training tasks (T37, T77), and 80 % of 148 on a third (T21).
     """
     if fit.estimate is not None:
         return None if fit.estimate.settled else UNSETTLED
     plan, geometry = session.plan, fit.geometry
     robust = plan.settings["target"] == "robust"
     mean_weight = session.problem.n_rows / plan.problem.n_rows
-    asked = session.problem, plan.guarantee
-    if (why := why_no_interval(*asked, robust=robust, weight=mean_weight)) is not None:
+    public_facts = session.problem, plan.guarantee
+    if (why := why_no_interval(*public_facts, robust=robust, weight=mean_weight)) is not None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
     if geometry.loss.link.log and not geometry.curvature_released:
         why = "the budget is too small to estimate the curvature of the loss"
-        return with_remedy(why, *asked, robust=robust, weight=mean_weight)
+        return with_remedy(why, *public_facts, robust=robust, weight=mean_weight)
     slopes, weight = fit.clipping.slopes, fit.clipping.rows.weight
-    below = slopes.seen and fit.clipping.slope_limit < slopes.reach
-    if below and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
+    clipped = slopes.seen and fit.clipping.slope_limit < slopes.reach
+    if clipped and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
         return "noise hides how large the largest targets are, and these move the fit"
     return None
 
 
 def far_rows_still_matter(geometry: Geometry) -> bool:
-    """Whether log-odds took the farthest bound, or one that still cuts many rows of many columns.
+    """Whether log-odds have the farthest bound, or one that still cuts many rows of many columns.
 
-    Then the rounds have not converged: a third to three quarters of the 95 % intervals of lognormal
-    columns held the coefficients (T4, L4 of the accuracy benchmark, in which a bound of 16 cuts a
-    fifth of the columns or more; in other tasks at most one in 57, and 95 % of 1,600 hold).
+    Then the rounds have not converged. In T4 and L4 of the accuracy benchmark a bound of 16 cuts a
+    fifth of the columns or more, and a third to three quarters of the 95 % intervals of lognormal
+    columns held the coefficients. In other tasks it cuts at most one column in 57, and 95 % of
+    1,600 intervals hold.
     """
     if geometry.loss.link.scaled:  # rounds of other losses converge
         return False
@@ -238,10 +247,10 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
 def covariances(
     session: FitSession, fit: Fit, *, with_sampling: bool
 ) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
-    """Return covariances of standardised weights, from noise alone and in all; NaN if unknown.
+    """Return covariances of standardised weights, of noise and of all errors; NaN if unknown.
 
-    Also return which weights have no known variance, with the reasons. Without ``with_sampling``
-    the whole covariance is unknown.
+    Also return which weights have no known variance, and why. Without ``with_sampling`` the
+    covariance of all errors is unknown.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
     hidden: list[tuple[BoolArray, str]] = []
@@ -250,49 +259,50 @@ def covariances(
         return estimate.noise @ estimate.noise.T, estimate.whole(), hidden
     if fit.iterates:
         with suppress(*BEYOND_FLOATS):
-            moved = fit.geometry.matrix @ fit.noise  # without that in choices of clip levels
-            noise = moved @ moved.T
+            # This does not include the noise in the choices of clip levels.
+            noise_root = fit.geometry.matrix @ fit.noise
+            noise = noise_root @ noise_root.T
             if with_sampling:
                 variance = gradient_variance(session, fit)
                 total = whole_covariance(session, fit, variance)
-                # A correction may respond to noise by more than its size.
-                more, directions = np.linalg.eigh(noise - total)
-                total = total + (directions * np.maximum(more, 0.0)) @ directions.T
-                # Both are set or neither: without reasons a covariance is not shown.
+                # A correction may amplify the noise.
+                values, directions = np.linalg.eigh(noise - total)
+                total = total + (directions * np.maximum(values, 0.0)) @ directions.T
+                # Set both or neither: a covariance is not shown without the reasons.
                 whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
 
 def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tuple[BoolArray, str]]:
-    """Return which standardised weights have no known variance, each time with the reason.
+    """Return which standardised weights have no known variance, once for each reason.
 
-    A bound changes the slope of a column by a share of itself, since values beyond it are cut. This
-    matters if the slope is many standard errors from zero. Other weights follow such a slope, by
-    the inverse of the curvature.
+    A bound cuts values beyond it, so it changes the slope of a column by a share of that slope.
+    This matters if the slope is many standard errors from zero. Other weights then move as well,
+    by the inverse of the curvature.
     """
     geometry = fit.geometry
     n_features = geometry.units.center.size
-    own, slopes = geometry.units.intercept, fit.clipping.slopes
-    moved = (np.abs(fit.weights) > BENT * std)[:n_features] & geometry.often_beyond
-    columns = np.flatnonzero(moved)
+    has_intercept, slopes = geometry.units.intercept, fit.clipping.slopes
+    bent = (np.abs(fit.weights) > BENT * std)[:n_features] & geometry.often_beyond
+    columns = np.flatnonzero(bent)
     inverse = geometry.matrix @ geometry.matrix[columns].T
-    followed = np.abs(inverse * (fit.weights[columns] / np.diag(inverse[columns])))
-    beyond = np.asarray((followed > BENT * std[:, None]).any(axis=1))
+    moves = np.abs(inverse * (fit.weights[columns] / np.diag(inverse[columns])))
+    beyond = np.asarray((moves > BENT * std[:, None]).any(axis=1))
     uneven = np.zeros(beyond.size, dtype=bool)
     if geometry.loss.link.residual and slopes.seen and slopes.skewed:
         squares = np.maximum((geometry.matrix**2).sum(axis=1), 1e-300)
         excess = (geometry.matrix @ variance.excess * geometry.matrix).sum(axis=1) / squares
         uneven = excess > max(UNEVEN, 2.0 * variance.noise_std)
-    lost = np.zeros(beyond.size, dtype=bool)
+    tail_hidden = np.zeros(beyond.size, dtype=bool)
     largest, about_zero = LARGEST_HIDDEN
-    if slopes.seen and slopes.distribution.hidden > (largest if own else about_zero):
-        lost = first_share(fit, std) > UNRESOLVED
+    if slopes.seen and slopes.distribution.hidden > (largest if has_intercept else about_zero):
+        tail_hidden = first_share(fit, std) > UNRESOLVED
     resolved = geometry.whitening.resolved_coordinates
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & (resolved < 1.0 - UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
-        (lost, "noise hides how far residuals reach, and whether they are skewed"),
+        (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
     ]
 
 
@@ -301,18 +311,20 @@ def first_share(fit: Fit, std: FloatArray) -> FloatArray:
 
     Without an intercept it is the mean row.
     """
-    if (made := fit.correction) is None:
+    if (correction := fit.correction) is None:
         return np.zeros(std.size)
-    variance = made.std[0] ** 2 + made.bias[0] ** 2 + float((made.noise[0] ** 2).sum())
-    along = fit.geometry.matrix @ made.directions[:, 0]
+    variance = (
+        correction.std[0] ** 2 + correction.bias[0] ** 2 + float((correction.noise[0] ** 2).sum())
+    )
+    along = fit.geometry.matrix @ correction.directions[:, 0]
     return np.asarray(along**2 * variance / np.maximum(std**2, 1e-300))
 
 
 def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance") -> FloatArray:
     """Covariance from sampling and noise in standardised weights.
 
-    Along the debiased directions it is that of the correction before shrinkage: shrinkage depends
-    on the noise, too, so a shrunk correction would vary by more than its share.
+    Along the debiased directions it is that of the correction before shrinkage. The shrinkage
+    factor depends on the noise, too, so a shrunk correction varies by more than the factor says.
     """
     geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
     covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
@@ -322,7 +334,7 @@ def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance"
     if fit.correction is not None:
         covariance = fit.correction.covariance(covariance)
     if slopes.of_bounded_residual_loss:
-        # If residuals are skewed, a slope that is cut below its own bound has another optimum.
+        # If residuals are skewed, slopes cut below their own bound have another optimum.
         constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
         covariance += constant @ constant.T
     return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
@@ -348,27 +360,27 @@ class GradientVariance:
 def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     """Release the variance of the clipped gradient, if the plan has that stage.
 
-    Histograms estimate it as well, if residuals do not depend on the row. The release moves this
-    estimate as far as it stands out of its noise.
+    Histograms estimate it as well, if residuals do not depend on the row. The release corrects this
+    estimate, shrunk by its noise.
     """
     problem, view = session.problem, fit.geometry.view
     rows, slopes = fit.clipping.rows, fit.clipping.slopes
     limit, slope_limit = fit.clipping.row_limit, fit.clipping.slope_limit
-    width, plain = view.width, rows.variance(limit) / view.width
+    width, by_histograms = view.width, rows.variance(limit) / view.width
     if slopes.seen:
-        plain *= slopes.variance(slope_limit) / rows.weight
-    plain /= session.evenness
-    alike = np.eye(width)
+        by_histograms *= slopes.variance(slope_limit) / rows.weight
+    by_histograms /= session.evenness
+    identity = np.eye(width)
     if not session.plans("variance"):
-        return GradientVariance(plain * alike, 0.0 * alike, 0.0)
+        return GradientVariance(by_histograms * identity, 0.0 * identity, 0.0)
     stage = session.stage("variance")
     weighting = Weighting(kind="squared-slope", slope_limit=slope_limit)
     query = SecondMoments(view, limit, limit, weighting)
-    unit = slope_limit**2 / plain
+    unit = slope_limit**2 / by_histograms
     noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * unit
-    excess = session.ask(query, fit.weights, stage) * unit - alike
-    total = noise_std**2 * width * (width + 1) / 2.0
-    values, vectors = np.linalg.eigh(alike + shrunk(excess.ravel(), total) * excess)
+    excess = session.ask(query, fit.weights, stage) * unit - identity
+    total_noise = noise_std**2 * width * (width + 1) / 2.0
+    values, vectors = np.linalg.eigh(identity + shrunk(excess.ravel(), total_noise) * excess)
     # Along every direction the variance is at least a tenth of that from histograms.
-    matrix = plain * (vectors * np.maximum(values, 0.1)) @ vectors.T
+    matrix = by_histograms * (vectors * np.maximum(values, 0.1)) @ vectors.T
     return GradientVariance(np.asarray(matrix), excess, noise_std)

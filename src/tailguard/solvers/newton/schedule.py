@@ -2,8 +2,8 @@
 
 Reference
 ---------
-Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: stages whose prices are chosen on the
-way cost the root of the sum of their squares, however that sum is shared out.
+Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023: if costs of stages are chosen during the
+run, the total is the root of the sum of their squares, for any division of that sum.
 """
 
 import math
@@ -34,18 +34,18 @@ SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
 """Bins of lengths of rows and contributions in a metric: thirds of octaves, 2**-8 to 2**14."""
 CORRECTION_PARTS = (0.25, 0.5, 1.0)
-"""Levels at which contributions are cut, as parts of the last; their differences show the lean."""
+"""Levels at which contributions are cut, as parts of the last; their differences show the bias."""
 STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
     "row norms", "whitened row norms", "early slopes", "row lengths", "curvature of rows",
     "contribution lengths", "contribution moments", "early contribution rounds",
 }  # fmt: skip
-"""Stages that read the sample if there is one, besides the early rounds. Those of the correction
-are released again later, or need only be approximate.
+"""Stages that read the sample if there is one; the early rounds do so too.
 
-The target's size and a likelihood's first constant depend on rare events, the shared size on rare
-indicators: these read all records, like all stages that the last rounds and the standard errors
-use.
+Stages of the correction that are listed here are released again later, or need only be approximate.
+The target's size and a likelihood's first constant depend on rare events, and the shared size
+depends on rare indicators, so they read all records. So do all stages that the last rounds and the
+standard errors use.
 """
 HALFWAY = 2
 """Bounds of features are chosen before this phase; phases count from 0."""
@@ -53,10 +53,10 @@ DEBIASING_LEVELS = 4
 """Clip levels above the first that debiasing releases jointly to measure the clipping bias."""
 # With a log link, slopes and curvatures are resolved up to this many times the mean target.
 HEADROOM = 4.0
-# The first bound, in scales of a column, then others to choose from. The more a far row can do, the
-# nearer the first bound: slopes grow exponentially with the score for a log link, and are bounded
-# for log-odds. If records are too few to choose, and a fit is mostly noise, the nearest is best (41
-# real tables).
+# The first bound, in scales of a column, then others to choose from. The more influence a far row
+# may have, the nearer is the first bound: slopes grow exponentially with the score for a log link,
+# and are bounded for log-odds. If there are too few records to choose a bound, and a fit is mostly
+# noise, the nearest bound is best (41 real tables).
 FEATURE_BOUNDS = {
     Link.IDENTITY: (16.0, NEAREST_BOUND, 64.0),
     Link.LOGIT: (8.0, NEAREST_BOUND, 16.0),
@@ -69,7 +69,7 @@ CORRECTION = {
     "early contribution rounds": 0.15 * 0.48, "contribution rounds": 0.85 * 0.48,
     "far contributions": 0.04,
 }  # fmt: skip
-"""What the correction by contributions releases, and the shares of its part of ``mu**2``."""
+"""Releases of the correction by contributions, as shares of the budget ``mu**2`` for it."""
 CORRECTION_OF_LIKELIHOOD = {
     "row lengths": 0.025, "curvature of rows": 0.08, "contribution lengths": 0.03,
     "early contribution rounds": 0.11,
@@ -77,19 +77,21 @@ CORRECTION_OF_LIKELIHOOD = {
     "contribution lengths again": 0.05, "contribution moments again": 0.08,
     "contribution rounds": 0.47, "far contributions": 0.03,
 }  # fmt: skip
-"""The same for likelihoods, whose curvature gives the first metric of contributions."""
+"""The same releases for likelihoods: their curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
 """The number of early rounds, which are approximate, and of the rounds that are averaged."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
-ROUGH_SHARE = 0.25  # of their share, for the first one of counts, which need only be approximate
+# The part of that share for the rough total of counts, which need only be approximate.
+ROUGH_SHARE = 0.25
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
-# The share of mu**2 for the total weight: its noise scales all means equally, and no coefficient.
+# The share of mu**2 for the total weight. Its noise scales all means equally, so it moves no
+# coefficient.
 WEIGHT_SHARE = 0.01
-# The part of its share that a round on the sample gets: it need only be approximate.
+# Rounds on the sample get this part of their share, since they need only be approximate.
 EARLY_ROUNDS_SHARE = 0.1
 
 
@@ -102,14 +104,14 @@ class Shares:
     target
         Typical size, location and scale of the target.
     levels
-        Counts of the levels that a schema declares; their indicators need no other release.
+        Counts of the levels that a schema declares; indicators of levels need no other release.
     size, size_retry, shared_size, location, pair_differences
         For the other columns: the first and the second release of sizes; one size for undetected
         columns; centres; differences of pairs.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
     bound_choice, debiasing, fit_choice, variance
-        The same.
+        The choice of bounds, both stages of debiasing, the choice of fit, and the variance.
     total
         The calibration of the constant of a log link, and of the total that it predicts.
     correction
@@ -119,8 +121,8 @@ class Shares:
     diagnostic_phases, curvature_phases
         The phases before which clip levels are chosen anew, and the curvature is released.
     sample, early
-        How many records the random sample has, and how many of the first phases read it, together
-        with the stages that steer them; 0 if there is no sample.
+        The number of records in the random sample, and the number of first phases that read it,
+        as do the stages that steer them; 0 if there is no sample.
     balanced
         Whether a logistic loss uses the slopes of ``BalancedLogistic``.
     bound
@@ -155,21 +157,21 @@ class Shares:
     bound: float = LARGEST_FEATURE
 
     def __post_init__(self) -> None:
-        """Refuse shares with which a run would fail."""
+        """Refuse shares that make a run fail."""
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
-        for one in fields(self):
-            share = getattr(self, one.name)
-            allowed = isinstance(share, float) and 0.0 < share < 1.0  # some may be 0 or 1
-            if one.type is float and one.name != "bound" and not allowed:
-                name = f"shares.{one.name}"
-                if one.name in needed:
+        for attribute in fields(self):
+            share = getattr(self, attribute.name)
+            inside = isinstance(share, float) and 0.0 < share < 1.0  # else it may be 0 or 1
+            if attribute.type is float and attribute.name != "bound" and not inside:
+                name = f"shares.{attribute.name}"
+                if attribute.name in needed:
                     check_open_unit(name, share)
                 else:
                     check_between(name, share, 0.0, 1.0)
         check_positive("shares.bound", self.bound)
         for name in ("sample", "early"):
-            if getattr(self, name) != 0:  # without a sample
+            if getattr(self, name) != 0:  # 0: no sample
                 check_count(f"shares.{name}", getattr(self, name))
         for name in ("rounds", "diagnostic_phases", "curvature_phases"):
             phases = getattr(self, name)
@@ -217,8 +219,9 @@ class Shares:
 def feature_bound(problem: Problem, *, few: bool = False) -> float:
     """Return the first bound of features, in scales; ``LARGEST_FEATURE`` means none.
 
-    With ``few`` records no other bound is chosen later. Powers of the residual above two have none:
-    they follow the largest residuals, which a bound would create.
+    With ``few`` records no other bound is chosen later. Powers of the residual above two have no
+    bound: their fits follow the largest residuals, and a bound of features would create such
+    residuals.
     """
     loss = problem.scored
     if loss is not None and loss.link.residual and math.isinf(loss.curvature_bound()):
@@ -238,10 +241,10 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
 def round_stages(
     shares: Shares, before: list[Stage], total_mu: float, size: int, purpose: str
 ) -> list[Stage]:
-    """Divide what the stages before them leave among the rounds, of ``size`` numbers each.
+    """Divide the rest of the budget among the rounds, each of which releases ``size`` numbers.
 
     Later rounds start nearer to the fit, so they get more budget and less noise. Rounds on the
-    sample get a tenth of that.
+    sample get a tenth of their part.
     """
     rest = 1.0 - sum([stage.total_mu**2 for stage in before]) / total_mu**2
     require(
@@ -249,11 +252,11 @@ def round_stages(
         "shares must leave some of the budget to the rounds; got shares that take "
         f"{1.0 - rest:.3g} of it before them, and less than 1 is allowed.",
     )
-    weights, done = [], 0
+    weights, n_earlier = [], 0
     for phase, times in enumerate(shares.rounds):
-        weight = float((done + times) ** 2 - done**2)
+        weight = float((n_earlier + times) ** 2 - n_earlier**2)
         weights.append(weight * (EARLY_ROUNDS_SHARE if phase < shares.early else 1.0))
-        done += times
+        n_earlier += times
     stages = []
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
@@ -263,7 +266,7 @@ def round_stages(
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
-    """Return the stage, reading the sample if there is one and the stage only steers."""
+    """Make a stage that only steers read the sample, if there is one."""
     steers = stage.name in STEERING or (stage.phase is not None and stage.phase < shares.early)
     if not shares.sample or not steers:
         return stage
@@ -278,11 +281,11 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
 
 
 PlannedReleases = tuple[str, str, float, int, int]
-"""Name and purpose of a stage, its share of ``mu**2``, how many releases it has, and their size."""
+"""Name, purpose and share of ``mu**2`` of a stage; number and size of its releases."""
 
 
 def planned_stages(releases: list[PlannedReleases], total_mu: float) -> list[Stage]:
-    """Return the stages of those releases that have a share."""
+    """Return the stages of the releases whose share is not zero."""
     return [
         Stage(name, purpose, total_mu * math.sqrt(share / times), times, size,
               takes_rest=name in ("debiasing", "debiasing curvature"))
@@ -303,15 +306,15 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     if canonical and problem.has_offset:
         rough = "what targets add up to"
     rough_share = ROUGH_SHARE * canonical
-    lengths = n_releases if curved else 1
-    directions, levels = 2, DEBIASING_LEVELS + 1  # the constant and the fitted score, at most
+    n_row_norms = n_releases if curved else 1
+    directions, levels = 2, DEBIASING_LEVELS + 1  # at most the constant and the fitted score
     fitted = " and the fitted score"
     if curved:
         released = shares.curvature * len(shares.curvature_phases) > 0.0
         fitted = ", and in the fitted score once curvature is released" * released
     exposed = problem.has_offset and problem.link.log
-    # With a sample the last histogram reads all records.
-    last = 1 if shares.sample else n_releases
+    # If there is a sample, only the last histogram reads all records.
+    n_late = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
     return [
         (WEIGHT, WEIGHING,
@@ -322,16 +325,16 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         ("second moments", "second moments of the columns",
          shares.second_moments, 1, n_columns * (n_columns + 1) // 2),
         ("whitened row norms", "norms of whitened rows",
-         shares.whitened_row_norms, lengths, ROW_NORM_BINS.count),
+         shares.whitened_row_norms, n_row_norms, ROW_NORM_BINS.count),
         ("early slopes", "sizes of residuals",
-         slopes * (n_releases - last), n_releases - last, SLOPE_BINS.count),
-        ("slopes", "sizes of residuals", slopes * last, last, SLOPE_BINS.count),
+         slopes * (n_releases - n_late), n_releases - n_late, SLOPE_BINS.count),
+        ("slopes", "sizes of residuals", slopes * n_late, n_late, SLOPE_BINS.count),
         ("curvature", "curvature of the loss",
          shares.curvature, len(shares.curvature_phases), square),
         ("choice of bounds", "within which bounds features are read from here on",
          shares.bound_choice, 1, 2),
         ("debiasing", f"bias that clipping leaves in the mean{fitted}",
-         0.8 * shares.debiasing, 1, directions * levels),  # and .2 below, by trial
+         0.8 * shares.debiasing, 1, directions * levels),  # .8 and .2 by trial
         ("debiasing curvature", "curvature of the loss in these directions",
          0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
         ("choice of fit", "whether the fit, half of it or its constant is kept",
@@ -359,7 +362,7 @@ def correction_releases(
     if curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
-    if sampled:  # early rounds have come near, on the sample
+    if sampled:  # rounds on the sample have come near the fit
         late //= 2
     releases = {
         "row lengths": (f"lengths of {rows}", 1, bins),
