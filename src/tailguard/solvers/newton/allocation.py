@@ -2,9 +2,9 @@
 
 ``REGIMES`` chooses all shares except those of rounds and of the units of columns. Each regime
 states the losses and budgets for which it overrides earlier regimes, and why. Shares were chosen by
-trial on the training family and former evaluation families of ``benchmarks/accuracy``, and its
-laboratory tasks were seen; they are not optimal in any proved sense. ``docs/accuracy.md`` has their
-accuracy on tasks on which they were not chosen.
+trial on the training family and on former evaluation families of ``benchmarks/accuracy``; its
+laboratory tasks were seen as well. They are not proved to be optimal. ``docs/accuracy.md`` states
+their accuracy on tasks on which they were not chosen.
 
 Reference
 ---------
@@ -53,24 +53,25 @@ class Regime:
 
 
 def _sizes(problem: Problem) -> dict[str, float]:
-    """Return the sizes to which limits of ``n * mu`` are proportional."""
+    """Return the sizes by which limits of ``n * mu`` are multiplied."""
     height = problem.n_features + 2  # features, constant and target
     size = problem.size
     return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
 
 
-# Below this n * mu a histogram at .3 % of mu**2 shows nothing: its own n * mu is about 20.
+# Below this n * mu a histogram with .3 % of mu**2 shows nothing: its own n * mu is about 20.
 FEW = 350.0
 # Below this n * mu a fit may be mostly noise, and noise hides the effect of bounds on features.
 MOSTLY_NOISE = 500.0
-# Likelihoods give up their last phase, the variance and part of the histograms for a correction.
+# To pay for a correction, likelihoods give up their last phase, the variance and part of the
+# histograms.
 BEFORE_CORRECTION: dict[str, Any] = {
     "variance": 0.0, "curvature": 0.03, "second_moments": 0.04, "whitened_row_norms": 0.02,
     "rounds": (4, 4, 8), "diagnostic_phases": (0, 2), "curvature_phases": (2,),
 }  # fmt: skip
 # Later regimes override earlier ones. Names are for readers and tests.
 REGIMES = {
-    # Clipping bias is corrected: rounds clip low, and one of their histograms is left out.
+    # Clipping bias is corrected later, so rounds clip low and skip one of their histograms.
     "conditional mean": Regime("residual corrected", {
         "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
     }),
@@ -81,18 +82,18 @@ REGIMES = {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
         "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
     }),
-    # One histogram of residuals, at a larger share.
+    # There is one histogram of residuals, with a larger share.
     "few records": Regime("residual", {
         "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.1, "diagnostic_phases": (0,),
     }, below={"fixed": FEW}),
-    # More rounds and curvatures, since noise makes none of them diverge.
+    # Noise makes no round diverge, so there are more rounds and curvatures.
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
-    # Rounds on a sample only have to come near the fit: the four or six that read all records get
-    # nearly all of the budget. Curvatures read all records too: after three rounds with curvatures
-    # of the sample, fits with rare indicators had not settled (simulated, 4e5 records of 20
-    # columns).
+    # Rounds on a sample only have to come near the fit, so the last four or six rounds, which read
+    # all records, get nearly all of the budget. Curvatures read all records too: after three rounds
+    # with curvatures of the sample, fits with rare indicators had not settled (simulated, 4e5
+    # records of 20 columns).
     "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
     "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
@@ -101,8 +102,8 @@ REGIMES = {
     # Slopes of counts are unbounded: they are clipped, and the bias is corrected.
     "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.06}),
     # Second moments show only the strongest directions: they serve whitening alone, and nothing is
-    # debiased. A likelihood's curvature is weighted and so noisier (training family: T41, T19, T23,
-    # T47).
+    # debiased. A likelihood's curvature is weighted, so it has more noise (training family: T41,
+    # T19, T23, T47).
     "whitening only": Regime("residual", {
         "debiasing": 0.0, "variance": 0.0,
     }, below={"height**1.5": 4.2}),
@@ -114,26 +115,26 @@ REGIMES = {
                                  above={"fixed": FEW}, below={"height**1.5": 16.0}),
     # Predicted counts should add up to the total; slopes of others should average zero.
     "total of counts": Regime("log", {"total": 0.05}, above={"fixed": FEW}),
-    # The fit is compared with its constant, and no intervals are given.
+    # The fit is compared with its constant, and has no intervals.
     "choice of fit": Regime("", {"fit_choice": 0.05, "variance": 0.0},
                             below={"fixed": MOSTLY_NOISE}),
-    # With more budget bounds of features are chosen anew, if there are any.
+    # With more budget, bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
-    # Intervals of the mean need the correction by contributions, and that needs a budget at which
-    # the noise of second moments of contributions is at most about as large as they are.
+    # Intervals of the mean need the correction by contributions. It needs a budget at which second
+    # moments of contributions are at least about as large as their noise.
     "squares": Regime("squares", {"variance": 0.0}),
-    # Counts are corrected with fewer records than other likelihoods: noise hides the curvature that
-    # intervals from rounds need, and the correction releases it twice. Debiasing stays, as rounds
-    # need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53 with it, .88
-    # without; tests/solvers/newton/test_wild_fits.py).
+    # Counts are corrected with fewer records than other likelihoods. Noise hides the curvature that
+    # intervals from rounds need, but the correction releases this curvature twice. Debiasing stays,
+    # since rounds need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53
+    # with it, .88 without; tests/solvers/newton/test_wild_fits.py).
     "correction of counts": Regime("counts alike", {
         "correction": 0.45, **BEFORE_CORRECTION,
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
-    # If curvature stands out clearly; else intervals come from rounds. It replaces their last
-    # phase. A log link with exposures or weights has no correction, as records are not alike: with
-    # exposures over four decades single fits lost one to seven times as much as a constant
-    # (simulated, 20,000 records of four columns), and with equal weights at an eighth of their
+    # If curvature stands out clearly, a correction replaces the last phase; else intervals come
+    # from rounds. A log link with exposures or weights has no correction, since records are not
+    # alike. With exposures over four decades single fits lost one to seven times as much as a
+    # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
     # bound slopes moved by .03 (mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
         "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
@@ -144,54 +145,57 @@ REGIMES = {
     "correction of a log link": Regime("log alike", {
         "correction": 0.45,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
-    # Rounds only have to come near, and each is a pass over the records: half as many lose nothing
-    # (docs/trials.md). A sample has as many: with six last rounds 3 of 60 fits (simulated, 2e5
-    # records of 10 columns) ended 2.3 to 2.7 times their stated noise from the best. With a larger
-    # share predictions lose more, with a smaller one intervals are wider. A smaller share for
-    # outcomes gained nothing (docs/trials.md).
+    # Rounds only have to come near the fit, and each is a pass over the records. Half as many
+    # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
+    # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
+    # times their stated noise from the best fit. A larger share for the correction makes
+    # predictions worse, a smaller share makes intervals wider. A smaller share for outcomes gained
+    # nothing (docs/trials.md).
     "correction": Regime("squares", {
         "correction": 0.30, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
 }  # fmt: skip
-# A unit of n * mu and the most rounds, for residuals and for likelihoods. There are 8 times
-# (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the optimum
-# than few costly ones, above all if noise hides directions and steps are short. Their average has
-# the same noise, unless noise makes some of them diverge.
+# A unit of n * mu and the largest number of rounds, for residuals and for likelihoods. There are
+# 8 * (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the
+# optimum than a few costly ones, above all if noise hides directions and steps are short. Their
+# average has the same noise, unless noise makes some of them diverge.
 ROUNDS, ROUNDS_OF_LIKELIHOOD = (2.5, 64), (7.0, 24)
-# With twice this many records, or more, stages that only steer read a random tenth of them, or this
-# many if that is more, provided that the sample's n * mu is above the limits. A person counts as
-# max_rows records, at most the second number since rare columns need many persons.
+# If there are at least twice this many records, stages that only steer read a random sample: a
+# tenth of the records, or this many if that is more. The n * mu of the sample must be above the
+# limits in SAMPLE_SUFFICES. A person counts as max_rows records, and at most as the second number,
+# since rare columns need many persons.
 SMALLEST_SAMPLE, MOST_ROWS_COUNTED = 100_000, 10
 SAMPLE_SUFFICES = {"size**1.5": 40.0, "fixed": 3000.0}
-SAMPLE_FOR_EVENTS = 0.3  # if events are rare, a sample counts as its events over this
+SAMPLE_FOR_EVENTS = 0.3  # if events are rare, a sample counts as its events divided by this
 # Slopes are balanced if n * mu**2 is below this many times size: then noise costs more than the
-# bias of balanced slopes. From 40 on this depends on the task: F15, F01 and F09 gain, T2 and T4
-# (another link, long tails) lose.
+# bias of balanced slopes. From 40 on, balancing is better or worse by task: F15, F01 and F09 gain,
+# T2 and T4 (another link, long tails) lose.
 BALANCED_BELOW = 80.0
-# The precision of the first constant of a likelihood, n times its share of mu; its largest share.
+# The precision of a likelihood's first constant, n times the mu of its stage; its largest share.
 CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
-# With few columns and skewed residuals the noise of rounds is the smallest error. So debiasing gets
-# this share over the number of columns, at most the next number, and leaves as much to the rounds.
+# With few columns and skewed residuals, the noise of rounds is the smallest error. So the share of
+# debiasing is the first number divided by the number of coefficients. It is at most the second
+# number, and leaves at least that much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should stand out by this many times the threshold of detection.
+# A typical column should reach this many times the threshold of detection.
 SIZE_MARGIN = 1.3
-# For each histogram of columns: the factor of the share at which columns stand out, and the largest
-# share.
+# For each histogram of columns: its share, as a multiple of the share at which columns stand out,
+# and its largest share.
 DETECTING = {
     "target": (5.0, 0.16),  # without it only a constant is fitted
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
     # If columns are many, detecting all of them costs too much.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
-    # There are half as many pairs as records. If they would need more than the largest share, they
-    # get the least one, and serve the few columns whose centres stay coarse.
+    # There are half as many pairs as records. If differences would need more than the largest
+    # share, they get the default share, and serve the few columns whose centres stay coarse.
     "pair_differences": (8.0, 0.12),
     # Locations have fewer windows than sizes; likelihoods have more budget left for them.
     "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
-# The least share of a second release of sizes; what it and locations must leave to the rounds.
+# The least share of a second release of sizes; the share that it and locations leave to the rounds.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
 LEAST_LEVELS = 0.02  # the least share of counts of levels: the default share of a target
-ROUNDING = 1e-9  # smaller rests are rounding, which differs between versions of Python
+ROUNDING = 1e-9  # smaller remainders are rounding errors, which depend on the version of Python
 
 
 def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
@@ -234,7 +238,7 @@ def corrected_from(problem: Problem, *, robust: bool) -> float:
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
-    """Return the words of regimes that hold for the loss and the plan."""
+    """Return the words, as used in ``Regime.losses``, that are true of the loss and the plan."""
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     squares = fits_squares(problem, robust=robust)
@@ -251,7 +255,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "alike": not (link.log and (problem.has_offset or problem.has_weights)),
         "sampled": sampled,
     }
-    return {word for word, true in facts.items() if true}
+    return {word for word, holds in facts.items() if holds}
 
 
 def fits_squares(problem: Problem, *, robust: bool) -> bool:
@@ -263,9 +267,9 @@ def fits_squares(problem: Problem, *, robust: bool) -> bool:
 
 
 def rounds_for(size: int, budget: float, unit: float, most: int) -> tuple[int, ...]:
-    """Return the rounds of each phase, in eighths: the more, the larger ``budget = n * mu``."""
-    times = int(min(max((budget / (unit * size)) ** 2, 1.0), most / 8))
-    return times, times, 2 * times, 4 * times
+    """Return how many rounds each phase has; a larger ``budget = n * mu`` gives more."""
+    factor = int(min(max((budget / (unit * size)) ** 2, 1.0), most / 8))
+    return factor, factor, 2 * factor, 4 * factor
 
 
 def _sample_for(problem: Problem, mu: float) -> int:
@@ -292,49 +296,49 @@ def _sufficient(problem: Problem) -> float:
 
 
 def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
-    """Give more budget to the debiasing of few columns, if it is planned in full."""
+    """Give debiasing of few columns more budget, unless a regime has reduced its share."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
     if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
         return shares
-    wanted = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
-    room = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING
-    return replace(shares, debiasing=max(min(wanted, room), shares.debiasing))
+    desired = min(DEBIASING_FACTOR / problem.size, LARGEST_DEBIASING)
+    available = shares.debiasing + shares.rest(problem) - LARGEST_DEBIASING
+    return replace(shares, debiasing=max(min(desired, available), shares.debiasing))
 
 
 def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
-    """Give histograms the share at which columns stand out, and leave enough to the rounds."""
-    residual, categorical = problem.link.residual, len(problem.levels)
-    measured = problem.n_features - sum(map(len, problem.levels))
-    alone, all_columns, counted = (
-        _share_to_detect(n, problem, mu) for n in (1, measured, categorical)
+    """Give histograms the share at which columns stand out, but leave enough to the rounds."""
+    residual, n_categorical = problem.link.residual, len(problem.levels)
+    n_measured = problem.n_features - sum(map(len, problem.levels))
+    for_one, for_measured, for_levels = (
+        _share_to_detect(n, problem, mu) for n in (1, n_measured, n_categorical)
     )
 
-    def asked(name: str, least: float, share: float = all_columns) -> float:
-        times, most = DETECTING[name]
-        return min(max(times * share, least), most)
+    def limited_share(name: str, least: float, share: float = for_measured) -> float:
+        factor, largest = DETECTING[name]
+        return min(max(factor * share, least), largest)
 
-    pairs = DETECTING["pair_differences"][0] * all_columns
+    pairs = DETECTING["pair_differences"][0] * for_measured
     if pairs >= DETECTING["pair_differences"][1]:
         pairs = 0.0  # they keep the default share
     shares = replace(
         shares,
         pair_differences=max(pairs, shares.pair_differences),
-        levels=asked("levels", LEAST_LEVELS, counted) * (categorical > 0),
-        size=asked("size", shares.size),
-        target=asked("target", shares.target, alone) if residual else shares.target,
-        shared_size=asked("shared_size", shares.shared_size, alone),
+        levels=limited_share("levels", LEAST_LEVELS, for_levels) * (n_categorical > 0),
+        size=limited_share("size", shares.size),
+        target=limited_share("target", shares.target, for_one) if residual else shares.target,
+        shared_size=limited_share("shared_size", shares.shared_size, for_one),
     )
-    room = shares.rest(problem) - LEAST_ROUNDS
-    room = room if room > ROUNDING else 0.0
-    size_retry = max(min(asked("size_retry", LEAST_RETRY), room / 2.0), 0.0)
-    location = asked("location" if residual else "location of likelihoods", shares.location)
-    most = shares.location + max(room - size_retry, 0.0)
-    return replace(shares, size_retry=size_retry, location=min(location, most))
+    available = shares.rest(problem) - LEAST_ROUNDS
+    available = available if available > ROUNDING else 0.0
+    size_retry = max(min(limited_share("size_retry", LEAST_RETRY), available / 2.0), 0.0)
+    location = limited_share("location" if residual else "location of likelihoods", shares.location)
+    largest = shares.location + max(available - size_retry, 0.0)
+    return replace(shares, size_retry=size_retry, location=min(location, largest))
 
 
 def _share_to_detect(columns: int, problem: Problem, mu: float) -> float:
     """Return the share of ``mu**2`` at which the sizes of typical columns stand out."""
     if columns == 0:
         return 0.0
-    seen = SIZE_MARGIN * detection_threshold(columns) * math.sqrt(2.0 * columns)
-    return (seen / (SIZE_WINDOW * problem.n_rows * mu)) ** 2
+    needed = SIZE_MARGIN * detection_threshold(columns) * math.sqrt(2.0 * columns)
+    return (needed / (SIZE_WINDOW * problem.n_rows * mu)) ** 2

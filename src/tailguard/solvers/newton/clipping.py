@@ -21,18 +21,19 @@ from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import HIDDEN_BINS, POINTS, NoisyDistribution
 from tailguard.solvers.limits import leans
 
-# The least significance, in standard deviations of the noise, of the bulk of a histogram, or of the
-# rise of a gradient along one of up to 64 steps.
+# The least significance, in standard deviations of the noise: of the bulk of a histogram, or of the
+# change of a gradient along one of up to 64 steps.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
 # A likelihood takes the largest row limit whose error, summed over coordinates, exceeds the least
-# one by at most this part of one coordinate's.
+# such sum by at most this part of the error of one coordinate.
 MISFIT = 0.5
 # The part of the mean absolute excess over a level that counts as clipping bias even if residuals
-# look symmetric; and the part of it above which the mean excess makes residuals skewed.
+# look symmetric. Residuals count as skewed if their mean excess is above the second part of it.
 SYMMETRIC_BIAS, SKEWED = 0.5, 0.15
 SECANT = 0.05  # half the step of the numerical derivative of the slope, in spreads of residuals
-# Bounded slopes rise by at least this part of their rise about where they average zero; by trial.
+# Bounded slopes have at least this part of the derivative that they have about the shift at which
+# they average zero; by trial.
 LEAST_RISE = 0.5
 
 
@@ -43,17 +44,17 @@ class RowNormDistribution:
     distribution: NoisyDistribution
     width: float
     weight: float = 1.0  # mean curvature of a record, if the distribution is weighted
-    cap: float = np.inf  # longer rows were cut at this when the curvature was released
+    cap: float = np.inf  # the length at which rows were cut when the curvature was released
 
     @classmethod
     def of_ones(cls, significance: float) -> "RowNormDistribution":
-        """Return rows of length one, as a constant has."""
+        """Return the distribution of rows of length one: those of a constant."""
         points, edges = np.ones(POINTS), np.array([0.0, 1.0])
         return cls(NoisyDistribution(points, points / POINTS, 1.0, significance, edges), 1.0)
 
     @property
     def seen(self) -> bool:
-        """Whether the lengths stand out of the noise."""
+        """Whether the histogram of lengths stands out of the noise."""
         return self.distribution.significance > SIGNIFICANT
 
     def variance(self, limit: float) -> float:
@@ -63,7 +64,7 @@ class RowNormDistribution:
         )
 
     def curvature(self, limit: float) -> float:
-        """Rise of the gradient of cut rows along a coordinate: mean of length times cut length."""
+        """Mean derivative of the gradient along a coordinate: from length times cut length."""
         points = np.minimum(self.distribution.points, max(self.cap, limit))
         return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
 
@@ -74,7 +75,7 @@ class RowNormDistribution:
 
 
 Secant: TypeAlias = tuple[FloatArray, FloatArray, float]
-"""Slopes at residuals that are a step lower, slopes at residuals a step higher, and that step."""
+"""Slopes at residuals one step lower, slopes at residuals one step higher, and the step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +85,9 @@ class SlopeDistribution:
     loss: Loss | None
     distribution: NoisyDistribution
     center: float = 0.0  # skewness of residuals is judged about this point
-    told_by_rows: bool = False  # weights of rows hold variance and curvature: both are 1 here
-    fall: float = 0.0  # decrease of the curvature per unit of the slope, over its mean
-    reach: float = 0.0  # slopes are known to average zero up to here, if beyond the histogram
+    told_by_rows: bool = False  # both variance and curvature are 1 here: weights of rows hold them
+    fall: float = 0.0  # decrease of the relative curvature per unit of the slope
+    reach: float = 0.0  # slopes up to this size average zero; it counts if beyond the histogram
 
     @cached_property
     def slopes(self) -> FloatArray:
@@ -94,7 +95,7 @@ class SlopeDistribution:
         return self._shifted(0.0)
 
     def _shifted(self, shift: float) -> FloatArray:
-        """Slopes at the points, each residual moved by ``shift``."""
+        """Slopes at the points, with each residual moved by ``shift``."""
         points = self.distribution.points + shift
         return points if self.loss is None else self.loss.slope(points, np.zeros(points.size))
 
@@ -104,8 +105,8 @@ class SlopeDistribution:
 
         Reference
         ---------
-        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree; that of
-        balanced slopes is less, by half at most.
+        McCullagh and Nelder 1989, Section 2.2.2: variance of the slope and curvature agree. The
+        variance of balanced slopes is less than the curvature, by half at most.
         """
         points, mass = np.array([-limit, limit]), np.full(2, 0.5)
         return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), told_by_rows=True)
@@ -122,19 +123,19 @@ class SlopeDistribution:
 
     @property
     def scale(self) -> float:
-        """Standard deviation of a normal law of that spread; at least 1e-6 scales of the target."""
+        """Standard deviation of a normal law with this spread; at least 1e-6 target scales."""
         return max(self.spread / 0.6745, 1e-6)
 
     @property
     def skewed(self) -> bool:
-        """Whether the mean excess of residuals beyond the spread is clearly off zero."""
+        """Whether the mean excess of residuals beyond the spread is far from zero."""
         points, spread = self.distribution.points - self.center, self.spread
         beyond = points - np.clip(points, -spread, spread)
         return abs(self.distribution.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
     @cached_property
     def unseen(self) -> float:
-        """Mean of slopes beyond the histogram, up to ``reach``: with it, slopes average zero."""
+        """Mean of slopes beyond the histogram up to ``reach``, such that all average zero."""
         if self.reach <= float(np.abs(self.slopes).max()):
             return 0.0
         return min(-self.distribution.mean(self.slopes), 0.0)
@@ -149,7 +150,7 @@ class SlopeDistribution:
     def residual_shares(self) -> FloatArray:
         """Return points, and the share of residuals (target minus prediction) below each.
 
-        The share that noise may hide is placed beyond the farthest bins, as in ``lost``.
+        The share of records that noise may hide is put beyond the farthest bins, as in ``lost``.
         """
         edges = -self.distribution.edges[::-1]
         masses = self.distribution.mass.reshape(-1, POINTS).sum(axis=1)[::-1]
@@ -161,7 +162,7 @@ class SlopeDistribution:
         return np.column_stack([points, shares])
 
     def upper_variance(self, limit: float) -> float:
-        """Mean squared clipped slope, including slopes that noise of the histogram may hide."""
+        """Mean squared clipped slope, including slopes that the histogram's noise may hide."""
         beyond, hidden = self._hidden(np.abs(self.slopes), limit)
         return self.variance(limit) + float(hidden @ beyond**2)
 
@@ -173,24 +174,24 @@ class SlopeDistribution:
     def lost(self, limit: float) -> float:
         """Mean absolute excess of slopes over the limit, including the tail that noise may hide.
 
-        Bins beyond the last seen one are assumed to hold the most that may be hidden there; it
-        falls by a constant factor from bin to bin.
+        Each bin beyond the last seen one is assumed to hold the largest share that noise may hide
+        there. This share falls by a constant factor from bin to bin.
         """
         largest = self.loss.slope_bound() if self.loss is not None else np.inf
         return self._beyond(np.abs(self.slopes), limit, largest)
 
     def bias_std(self, limit: float) -> float:
-        """Root of the squared clipping bias plus the variance of the histogram's noise in it."""
+        """Root mean square of the clipping bias: its estimate and the noise of that estimate."""
         beyond = self.slopes - np.clip(self.slopes, -limit, limit)
         noise_std = self.distribution.bin_noise * np.linalg.norm(beyond.reshape(-1, POINTS).mean(1))
         return math.hypot(self.bias(limit), float(noise_std))
 
     def missed(self, limit: float) -> float:
-        """Clipping bias of a slope that is cut below its own bound, which makes another loss."""
+        """Clipping bias of slopes cut below the bound of the loss, which changes the optimum."""
         return self.lost(limit) if self.skewed else abs(self.bias(limit))
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
-        """Mean excess of sizes over a limit, including hidden ones of at most ``largest``."""
+        """Mean excess of sizes over a limit, including hidden sizes of at most ``largest``."""
         beyond, hidden = self._hidden(sizes, largest)
         seen = self.distribution.mean(np.maximum(sizes - limit, 0.0))
         return seen + float(hidden @ np.maximum(beyond - limit, 0.0))
@@ -202,35 +203,37 @@ class SlopeDistribution:
     def curvature(self, limit: float) -> float:
         """Mean derivative of the clipped slope with respect to the residual.
 
-        Noise or a bad start may leave no residuals where bounded slopes rise. So their derivative
-        is at least a part of its value about the point where slopes average zero, measured over the
-        spread of residuals, which predicts the derivative near the fit.
+        Noise or a bad start may leave no residuals where bounded slopes increase. So the derivative
+        is at least a part of the derivative about the shift at which slopes average zero, which is
+        measured over the spread of residuals and predicts the derivative near the fit.
         """
         if self.told_by_rows:
             return 1.0
-        now = self._rise(self._here, limit)
-        if self.fall > 0.0:  # a likelihood: large targets have negative slopes, large curvature
+        curvature = self._rise(self._here, limit)
+        if (
+            self.fall > 0.0
+        ):  # large targets of a likelihood have negative slopes and large curvature
             within = np.where(np.abs(self.slopes) <= limit, self.slopes, 0.0)
             far = self.unseen if limit >= self.reach else 0.0
-            now -= self.fall * (self.distribution.mean(within) + far)
+            curvature -= self.fall * (self.distribution.mean(within) + far)
         if not self.of_bounded_residual_loss:
-            return now
-        return max(now, LEAST_RISE * self._rise(self._about_balance, limit))
+            return curvature
+        return max(curvature, LEAST_RISE * self._rise(self._about_balance, limit))
 
     @cached_property
     def _here(self) -> Secant:
-        """Slopes about the current fit."""
+        """Slopes a short step below and above the current fit."""
         return self._secant(0.0, SECANT)
 
     @cached_property
     def _about_balance(self) -> Secant:
-        """Slopes about the shift at which they average zero, a whole spread either way."""
+        """Slopes one spread below and above the shift at which slopes average zero."""
         shifts = -self.distribution.points
         means = [abs(self.distribution.mean(self._shifted(shift))) for shift in shifts]
         return self._secant(float(shifts[np.argmin(means)]), 1.0)
 
     def _secant(self, shift: float, step: float) -> Secant:
-        """Slopes of residuals moved by ``shift``, and by ``step`` spreads either way."""
+        """Slopes ``step`` spreads below and above residuals that are moved by ``shift``."""
         step = max(step * self.spread, 1e-12)
         return self._shifted(shift - step), self._shifted(shift + step), step
 
@@ -249,7 +252,8 @@ class SlopeDistribution:
     def limits(self) -> FloatArray:
         """Candidates for the limit: the magnitudes of slopes, and the bound if there is one.
 
-        Asymmetric slopes, as of a quantile, are never cut: that would move their optimum.
+        Asymmetric slopes, such as those of a quantile, are never cut: cutting would move their
+        optimum.
         """
         sizes = np.unique(np.abs(self.slopes))
         sizes = sizes[sizes > 0.0]
@@ -260,7 +264,7 @@ class SlopeDistribution:
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:
-        """Largest derivative of slopes within a limit, at the points."""
+        """Largest derivative at the points whose slopes are within a limit."""
         low, high, step = self._here
         within = np.abs(self.slopes) <= limit
         return float(np.max(high - low, where=within, initial=0.0)) / (2.0 * step)
@@ -287,7 +291,7 @@ class Clipping:
 
     @classmethod
     def unknown(cls, slope_bound: float) -> "Clipping":
-        """Return the clipping before any histogram is released."""
+        """Return the clipping that applies before any histogram is released."""
         return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.of_likelihood(slope_bound))
 
 
@@ -331,8 +335,8 @@ def choose_clip(
     squared_bias = shift * bias**2
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
-    # Row lengths are weighted by curvature. It equals the variance if no slopes are released; else
-    # the variance is that of slopes, and the mean weight is divided out.
+    # Row lengths are weighted by curvature. If no slopes are released, the curvature equals the
+    # variance. Else slopes give the variance, so the mean weight is divided out.
     weight = 1.0 if slopes.told_by_rows else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
     clips = []
@@ -343,12 +347,12 @@ def choose_clip(
         error = (sampling + noise + squared_bias) / total**2
         error = np.where(allowed, error, np.inf)
         chosen = int(np.argmin(error))
-        numbers = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
-        clips.append(Clipping(rows, slopes, *map(float, numbers)))
+        fields = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
+        clips.append(Clipping(rows, slopes, *map(float, fields)))
     best = min(clips, key=lambda clip: clip.error)
     if not slopes.told_by_rows:
         return best
-    # If no linear score is true, cut rows move the optimum: prefer the largest row limit.
-    near = (1.0 + MISFIT / width) * best.error
-    good = (clip for clip in clips if clip.error <= near)
-    return max(good, key=lambda clip: clip.row_limit, default=best)
+    # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
+    acceptable = (1.0 + MISFIT / width) * best.error
+    candidates = (clip for clip in clips if clip.error <= acceptable)
+    return max(candidates, key=lambda clip: clip.row_limit, default=best)
