@@ -14,7 +14,7 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton import allocation
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import Blend, Lean, _blended, correct
+from tailguard.solvers.newton.correction.correct import Blend, TailBias, _blended, correct
 from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,
@@ -100,7 +100,7 @@ def test_a_corrected_fit_spends_no_more_than_was_planned_and_is_the_same_again()
 
 def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
     above = np.array([0.5, 0.0])
-    sure = Lean(beyond=1.0, between=1.0, above=above, variance=1e-6, prior=0.1)
+    sure = TailBias(beyond=1.0, between=1.0, above=above, variance=1e-6, prior=0.1)
     along = sure.along(np.eye(2))
     assert along[0] == pytest.approx(4.0 * 0.25, rel=1e-3)
     assert along[1] < 0.02
@@ -231,7 +231,7 @@ def two_fits(moved, others=1.0, before=1.0):
     curvature = SimpleNamespace(matrix=alike, inflation=1.0)
     start = np.ones(width)
     rounds = SimpleNamespace(
-        curvature=curvature, gain=alike, inverse=alike, undone=0.0, start=start,
+        curvature=curvature, gain=alike, inverse=alike, remaining=0.0, start=start,
         mean=start + moved, noise=np.sqrt(others / 2.0),
     )  # fmt: skip
     estimate = Estimate(
@@ -321,7 +321,7 @@ def test_scores_of_a_log_link_are_believed_as_far_as_their_noise_and_prior_let_t
     width = fit.geometry.width
     whitened, noise = np.arange(1.0, width + 1.0), 3.0 * np.eye(width)[:, :1]
     curvature = SimpleNamespace(matrix=np.eye(width), lost=lambda: 0.0)
-    rounds, blend = SimpleNamespace(late=late, curvature=curvature), SimpleNamespace()
+    rounds, blend = SimpleNamespace(last_ratio=late, curvature=curvature), SimpleNamespace()
     blend.weights, blend.noise = whitened, noise
     if late > 4.0:
         fit = replace(fit, weights=fit.geometry.matrix @ whitened, noise=noise)

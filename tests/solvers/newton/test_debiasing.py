@@ -18,9 +18,9 @@ from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution
 from tailguard.solvers.newton.debiasing import (
     CAPS,
     ROW_LIMIT,
-    _believed,
     _corrected,
-    _lean,
+    _shrunk_error,
+    _symmetric_bias,
     debias,
     directions,
 )
@@ -37,7 +37,7 @@ START = RARE - np.array([0.3, 0.0, 0.1])
 def kept(total, expected, *, skewed=True):
     """The share of each that is kept, where noise is alike in all directions."""
     total, covariance = np.array(total), VARIANCE * np.eye(len(total))
-    return _believed(total, covariance, np.array(expected), skewed=skewed) / total
+    return _shrunk_error(total, covariance, np.array(expected), skewed=skewed) / total
 
 
 @pytest.mark.parametrize("way", [30.0, 100.0])
@@ -67,7 +67,7 @@ def test_what_is_not_corrected_is_known_to_be_missing(size):
     expected, covered = np.full(2, 10.0 * STD), 0
     for _ in range(1_000):
         wrong = truth + STD * rng.standard_normal(2)
-        found = _believed(wrong, VARIANCE * np.eye(2), expected, skewed=True)
+        found = _shrunk_error(wrong, VARIANCE * np.eye(2), expected, skewed=True)
         covered += abs(found - truth)[0] < 1.96 * np.sqrt(VARIANCE + (found - wrong)[0] ** 2)
     assert covered > 910
 
@@ -99,7 +99,7 @@ def test_noise_that_directions_share_tells_what_is_not_believed_from_what_is():
     rng, truth, found = np.random.default_rng(1), np.array([20.0 * STD, 0.0]), []
     for _ in range(400):
         wrong = truth + inverse @ (STD * rng.standard_normal(2))
-        found.append(_believed(wrong, VARIANCE * inverse @ inverse, truth, skewed=True))
+        found.append(_shrunk_error(wrong, VARIANCE * inverse @ inverse, truth, skewed=True))
     errors = np.mean((np.array(found) - truth) ** 2, axis=0)
     alone = VARIANCE * np.diag(inverse @ inverse)[0]  # of the first way without that
     assert errors[0] < 0.2 * alone
@@ -214,13 +214,13 @@ def test_without_a_constant_all_that_is_lost_may_lean_along_the_mean_row():
     fit = debiased(1.0, 5.0).fit
     slopes, units = fit.clipping.slopes, Units.raw(2, intercept=False)
     bare = replace(fit, geometry=replace(fit.geometry, units=units, shift=0.25))
-    assert _lean(fit, 2.0) == slopes.bias_std(2.0)
-    assert _lean(bare, 2.0) == 0.5 * slopes.lost(2.0)
+    assert _symmetric_bias(fit, 2.0) == slopes.bias_std(2.0)
+    assert _symmetric_bias(bare, 2.0) == 0.5 * slopes.lost(2.0)
 
 
 def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):
     honest = debiased(1.0, 5.0).fit
-    monkeypatch.setattr(debiasing, "_believed", lambda wrong, *_, **__: 0.0 * wrong)
+    monkeypatch.setattr(debiasing, "_shrunk_error", lambda wrong, *_, **__: 0.0 * wrong)
     doubtful = debiased(1.0, 5.0).fit
     moved = np.abs(doubtful.correction.directions.T @ (honest.weights - doubtful.weights))
     assert (moved > 0.05).any()

@@ -85,7 +85,7 @@ class SlopeDistribution:
     loss: Loss | None
     distribution: NoisyDistribution
     center: float = 0.0  # skewness of residuals is judged about this point
-    told_by_rows: bool = False  # both variance and curvature are 1 here: weights of rows hold them
+    row_weighted: bool = False  # both variance and curvature are 1 here: weights of rows hold them
     fall: float = 0.0  # decrease of the relative curvature per unit of the slope
     reach: float = 0.0  # slopes up to this size average zero; it counts if beyond the histogram
 
@@ -109,7 +109,7 @@ class SlopeDistribution:
         variance of balanced slopes is less than the curvature, by half at most.
         """
         points, mass = np.array([-limit, limit]), np.full(2, 0.5)
-        return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), told_by_rows=True)
+        return cls(None, NoisyDistribution(points, mass, 1.0, 0.0, points), row_weighted=True)
 
     @property
     def seen(self) -> bool:
@@ -142,7 +142,7 @@ class SlopeDistribution:
 
     def variance(self, limit: float) -> float:
         """Mean squared clipped slope."""
-        if self.told_by_rows:
+        if self.row_weighted:
             return 1.0
         far = min(limit, self.reach) * abs(self.unseen) if limit >= self.reach else 0.0
         return self.distribution.mean(np.clip(self.slopes, -limit, limit) ** 2) + far
@@ -207,7 +207,7 @@ class SlopeDistribution:
         is at least a part of the derivative about the shift at which slopes average zero, which is
         measured over the spread of residuals and predicts the derivative near the fit.
         """
-        if self.told_by_rows:
+        if self.row_weighted:
             return 1.0
         curvature = self._rise(self._here, limit)
         if (
@@ -337,7 +337,7 @@ def choose_clip(
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     # Row lengths are weighted by curvature. If no slopes are released, the curvature equals the
     # variance. Else slopes give the variance, so the mean weight is divided out.
-    weight = 1.0 if slopes.told_by_rows else rows.weight
+    weight = 1.0 if slopes.row_weighted else rows.weight
     allowed = kept >= SMALLEST_KEPT * kept.max()
     clips = []
     for row_limit in rows.limits:
@@ -350,7 +350,7 @@ def choose_clip(
         fields = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, fields)))
     best = min(clips, key=lambda clip: clip.error)
-    if not slopes.told_by_rows:
+    if not slopes.row_weighted:
         return best
     # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
     acceptable = (1.0 + MISFIT / width) * best.error

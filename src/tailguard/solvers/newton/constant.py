@@ -36,7 +36,7 @@ from tailguard.solvers.newton.whitening import Whitening
 from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
-"""The setting that marks a plan of a constant and nothing else."""
+"""The setting that marks the plan of a constant without coefficients."""
 
 NOT_FITTED = "the budget showed no more than a constant"
 
@@ -44,16 +44,16 @@ NOT_FITTED = "the budget showed no more than a constant"
 # is zero, minus the mean clipped slope is the mean target.
 CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
-# The least estimate of a mean, in standard deviations of its noise: a larger one if steps follow.
+# The least estimate of a mean, in standard deviations of its noise. It is larger if steps follow.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
-# ten real tables of counts at epsilon 0.1 to 1 multiples of 4 to 64 repair the same fits, and from
-# 8 on none gets worse. The lower bound is the mean target over the same multiple.
+# ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
+# multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
 LARGEST_MEAN = 32.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
-    """Plan a constant and nothing else; refuse if noise is predicted to hide it as well."""
+    """Plan a constant alone; refuse if noise is predicted to hide it as well."""
     coordinates = sum(stage.coordinates for stage in constant_stages(problem, 1.0))
     mu = usable_mu(guarantee, coordinates)
     if constant_hides(problem, mu):
@@ -70,7 +70,7 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
 
 
 def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
-    """Carry out the plan of a constant and nothing else."""
+    """Carry out the plan of a constant alone."""
     session, problem = FitSession(plan, gate, Shares()), plan.problem
     session.weigh()
     units, seen = find_target(session, columns_of(problem))
@@ -111,7 +111,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave out everything but the constant, whose rows all have length one."""
+    """Leave out all coefficients; the rows of the constant that remains have length one."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
     fit = fit.noted("no coefficient was fitted: the budget was too small to see the size of rows")
@@ -125,10 +125,10 @@ def keep_constant_only(fit: Fit) -> Fit:
 
 
 def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
-    """Return the constant fit, for when no round could be run.
+    """Return the constant fit if no round could be run.
 
-    A likelihood releases its constant again with the rest of the budget. Other losses take the
-    target's centre, or release a quantile with the rest.
+    A likelihood releases its constant again, with the rest of the budget. Other losses use the
+    target's centre, or release a quantile with the rest of the budget.
     """
     problem, units = session.problem, fit.geometry.units
     if problem.link.residual:
@@ -145,7 +145,7 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
 
 
 def _at_quantile(session: FitSession, fit: Fit) -> Fit:
-    """Release the quantile of residuals from the target's centre, with the rest of the budget."""
+    """Release the quantile of residuals about the target's centre, with the remaining budget."""
     query = WhitenedHistogram(fit.geometry.view, "residual", SLOPE_BINS)
     counts, noise_std = session.histograms(query, fit.weights, session.rest())
     distribution = NoisyDistribution.of(counts, SLOPE_BINS, noise_std)
@@ -156,15 +156,15 @@ def _at_quantile(session: FitSession, fit: Fit) -> Fit:
 
 
 def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
-    """Return the weights with the score of a mean target as their constant."""
+    """Return the weights with the score of this mean target as their constant."""
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
 
 
 def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -> float:
     """Release the mean target of a likelihood; with exposures, the mean rate.
 
-    It is released at ``stage`` if steps follow, else with the rest of the budget. A mean below a
-    multiple of its noise is raised to that multiple.
+    It is released at ``stage`` if steps follow, else with the rest of the budget. If the mean is
+    below a multiple of its noise, it is raised to that multiple.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
@@ -173,17 +173,17 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
         rest = session.rest(1 + exposed)
         stage = replace(session.stage("constant"), mu=rest.mu)
     size = problem.n_features + 1
-    last = np.eye(size)[:, -1:]
+    constant = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)
-    view = View(CANONICAL[problem.link], units, last, bound=session.shares.bound)
+    view = View(CANONICAL[problem.link], units, constant, bound=session.shares.bound)
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
     noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
-    mean = -float(session.ask(query, ZERO_MEAN_SCORE * last[:, 0], stage)[0, 0])
-    if not log:  # a share of ones, at least the noise away from 0 and 1
+    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0])
+    if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise)
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # The result needs a logarithm. The mean exposure counts as at least a tenth of a typical one.
+    # Callers take the logarithm. The mean exposure is at least a tenth of a typical exposure.
     return max(mean, noise, 1e-12) / max(exposure, 0.1)
 
 
@@ -192,13 +192,14 @@ def score_bounds(session: FitSession, fit: Fit) -> tuple[float, float]:
 
     With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
     arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
-    target; for a Gamma or Tweedie loss, of the target that one in 200 records exceeds.
+    target. For a Gamma or Tweedie loss the bound is a multiple of the mean target or of the target
+    that one in 200 records exceeds.
 
-    For these two losses a mean ``m`` far below a target costs a power of ``1 / m``, so one row can
-    cost more than all others, while a bound above the right mean costs a logarithm at most. Their
-    means are at least the mean target over the same multiple or, if targets spread wider, the value
-    that one in 200 positive targets stays below. A Poisson loss has no lower bound: there a mean
-    that is too small costs only a logarithm.
+    For these two losses a mean ``m`` far below a target adds a power of ``1 / m`` to the loss, so
+    one row can cost more than all others, but a bound above the right mean costs a logarithm at
+    most. So their means are at least the mean target over the same multiple or, if targets spread
+    wider, the value that one in 200 positive targets is below. A Poisson loss has no lower bound,
+    since a mean that is too small costs only a logarithm.
 
     *Edge cases.* With exposures there are no bounds: a rate may be far larger than any target if
     exposures are short, and far smaller if they are long.

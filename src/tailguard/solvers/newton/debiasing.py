@@ -1,11 +1,11 @@
 """Correct a fit of a squared or log-link loss along the two directions that clipping biases most.
 
-These are the constant (skewed residuals) and the fitted score (spread that grows with the mean).
-Two coordinates carry little noise, so residuals can be clipped far higher than in all directions,
-and the level grows with ``n * mu``.
+Skewed residuals bias the constant, and a spread that grows with the mean biases the fitted score.
+Two coordinates get little noise, so residuals can be clipped far higher than in all directions, and
+the level grows with ``n * mu``.
 
 Increments between levels are released jointly, with shares of ``mu**2`` in proportion to their
-widths: their sum then has the noise of the top level alone, the least of all shares.
+widths. Then their sum has the noise of the top level alone; no other shares give less.
 
 Reference
 ---------
@@ -33,24 +33,25 @@ from tailguard.solvers.newton.state import Correction, Fit
 from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable
 
-ROW_LIMIT = 1.5  # the typical length of a constant and a standardised score is sqrt(2)
-# Unexpected corrections count beyond this many times their variance: all together if residuals are
-# symmetric, since clipping does not bias these; else along each direction.
+ROW_LIMIT = 1.5  # a row of a constant and a standardised score has typical length sqrt(2)
+# Corrections that are not expected count only beyond this many times their variance: the first
+# number applies to their sum if residuals are symmetric, since clipping does not bias such
+# residuals; the second applies along each direction otherwise.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# The curvature cuts rows at the largest of these multiples of the row limit whose noise is at most
-# this share of the curvature of rounds: a few rows may be far longer than most along directions in
-# which residuals are skewed. Eigenvalues are raised to the same share.
+# For the curvature, rows are cut at the largest of these multiples of the row limit whose noise is
+# at most the last share of the curvature of rounds. A few rows may be far longer than most along
+# directions in which residuals are skewed. Eigenvalues are raised to the same share.
 CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
 # Clipping bias of the constant and of the fitted score if no release measures it, as shares of the
-# mean absolute excess over the level by the histogram (its hidden tail is an upper estimate);
-# chosen on simulated tasks.
+# mean absolute excess over the level. That excess comes from the histogram, whose hidden tail is an
+# upper estimate. The shares were chosen on simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
     """Move the fit in two directions to the zero of gradients that are clipped far higher.
 
-    The fit does not change if the plan has no debiasing.
+    The fit does not change if the plan has no debiasing, or if noise hides the residuals.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not slopes.seen or not session.plans("debiasing"):
@@ -63,48 +64,51 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
     answer = session.ask(query, fit.weights, stage)
     noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
-    cut = [np.clip(slopes.slopes, -level, level) for level in (0.0, *levels)]
-    gaps = np.array(
-        [slopes.distribution.mean((high - low) ** 2) for low, high in itertools.pairwise(cut)]
+    clipped = [np.clip(slopes.slopes, -level, level) for level in (0.0, *levels)]
+    increment_squares = np.array(
+        [slopes.distribution.mean((high - low) ** 2) for low, high in itertools.pairwise(clipped)]
     )
-    variances = noise**2 + gaps / (n_rows * session.evenness)
+    variances = noise**2 + increment_squares / (n_rows * session.evenness)
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
-    left = [
+    biases_by_level = [
         squared_bias(
             slopes, (level, levels[-1]), shares, answer[k:].sum(axis=0), float(variances[k:].sum())
         )
         for k, level in enumerate(levels, start=1)
     ]
-    biases = [float(bias.sum()) for bias in left]
+    biases = [float(bias.sum()) for bias in biases_by_level]
     if not slopes.skewed:
         biases = sure_squared_biases(answer[1:], variances[1:])
-    best = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
-    total, variance = answer[: best + 1].sum(axis=0), float(variances[: best + 1].sum())
-    curvature = _released_curvature(session, fit, view, levels[best])
-    pull, along = basis.T @ fit.pull, np.diag(curvature)
-    damping = np.linalg.inv(np.eye(len(along)) + pull @ basis)  # by the ridge
+    chosen = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
+    gradient, variance = answer[: chosen + 1].sum(axis=0), float(variances[: chosen + 1].sum())
+    curvature = _released_curvature(session, fit, view, levels[chosen])
+    pull, diagonal = basis.T @ fit.pull, np.diag(curvature)
+    damping = np.linalg.inv(np.eye(len(diagonal)) + pull @ basis)  # by the ridge
     inverse = damping @ np.linalg.inv(curvature)
-    expected = shares * (slopes.lost(first) - slopes.lost(levels[best])) / along
-    # Noise is equal along all directions of gradients, but not through the inverse curvature.
-    wrong = inverse @ total + damping @ pull @ fit.whitened
+    expected = shares * (slopes.lost(first) - slopes.lost(levels[chosen])) / diagonal
+    # Noise is the same along all directions of the gradient; the inverse curvature changes that.
+    error = inverse @ gradient + damping @ pull @ fit.whitened
     covariance = variance * inverse @ inverse.T
-    variance_of_one = slopes.upper_variance(levels[best])
+    variance_of_one = slopes.upper_variance(levels[chosen])
     sampling = np.diag(inverse @ inverse.T) * variance_of_one / (n_rows * session.evenness)
     if not slopes.skewed:
-        sampling[0] += (_lean(fit, levels[best]) / along[0]) ** 2
-    own = np.linalg.norm(noise[: best + 1]) * inverse
-    made = Correction(basis, own, np.sqrt(sampling), np.sqrt(left[best]) / along)
-    what = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
-    return _corrected(fit, made, wrong, covariance, expected).noted(
-        f"{what} debiased, with residuals clipped at {levels[best]:.3g} target scales"
+        sampling[0] += (_symmetric_bias(fit, levels[chosen]) / diagonal[0]) ** 2
+    noise_root = np.linalg.norm(noise[: chosen + 1]) * inverse
+    correction = Correction(
+        basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
+    )
+    subject = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
+    return _corrected(fit, correction, error, covariance, expected).noted(
+        f"{subject} debiased, with residuals clipped at {levels[chosen]:.3g} target scales"
     )
 
 
-def _lean(fit: Fit, level: float) -> float:
-    """Return the possible bias of the first direction from residuals that look symmetric.
+def _symmetric_bias(fit: Fit, level: float) -> float:
+    """Return the possible bias of the first direction if residuals look symmetric.
 
-    About their median it is the bias that the histogram shows. About zero, skewness looks like
-    location, so it is the whole mean absolute excess, times the length of the mean row.
+    If they are symmetric about their median, it is the bias that the histogram shows. About zero,
+    skewness cannot be told from location, so it is the whole mean absolute excess times the length
+    of the mean row.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
     if geometry.units.intercept or geometry.loss.link.curved:
@@ -113,32 +117,39 @@ def _lean(fit: Fit, level: float) -> float:
 
 
 def _corrected(
-    fit: Fit, made: Correction, wrong: FloatArray, covariance: FloatArray, expected: FloatArray
+    fit: Fit,
+    correction: Correction,
+    estimated: FloatArray,
+    covariance: FloatArray,
+    expected: FloatArray,
 ) -> Fit:
     """Move a fit by the shrunk estimate of its error; return it with its new noise and bias."""
     skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
-    basis = made.directions
+    basis = correction.directions
 
-    def way(error: FloatArray) -> FloatArray:
-        """Return the move: of length one at most if the curvature of the loss varies."""
-        believed = _believed(error, covariance, expected, skewed=skewed)
+    def move(error: FloatArray) -> FloatArray:
+        """Return the shrunk error; its length is at most one if the curvature varies."""
+        believed = _shrunk_error(error, covariance, expected, skewed=skewed)
         return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
 
-    weights = usable(fit.weights - fit.geometry.matrix @ (basis @ way(wrong)))
-    # The move removes the part of the noise that it responds to: its slope within the noise.
+    weights = usable(fit.weights - fit.geometry.matrix @ (basis @ move(estimated)))
+    # The move removes a part of the noise: its derivative, averaged over a standard deviation.
     steps = np.diag(np.sqrt(np.diag(covariance)))
-    response = np.array([way(wrong + step) - way(wrong - step) for step in steps]).T
+    response = np.array([move(estimated + step) - move(estimated - step) for step in steps]).T
     response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
-    noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ made.noise])
-    made = replace(made, bias=made.bias + skewed * np.abs(wrong - way(wrong)))
-    return replace(fit, weights=weights, noise=noise, correction=made)
+    noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ correction.noise])
+    correction = replace(
+        correction, bias=correction.bias + skewed * np.abs(estimated - move(estimated))
+    )
+    return replace(fit, weights=weights, noise=noise, correction=correction)
 
 
 def directions(fit: Fit) -> FloatArray:
     """Return an orthonormal basis of the directions that clipping biases most.
 
-    These are the constant, or the mean row, and the fitted score; the first alone for a likelihood
-    whose curvature was not released, as the fit may then be mostly noise.
+    These are the constant, or without an intercept the mean row, and the fitted score. If the
+    curvature of a likelihood was not released, the fit may be mostly noise, so its score is left
+    out.
     """
     geometry = fit.geometry
     constant, mean_row = geometry.inverse[:, -1], geometry.matrix.T @ geometry.mean_row
@@ -148,26 +159,26 @@ def directions(fit: Fit) -> FloatArray:
     return np.asarray(basis)
 
 
-def _believed(
+def _shrunk_error(
     wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
 ) -> FloatArray:
     """Return the shrunk estimate of an error, by directions if ``skewed``.
 
-    The error of weights counts, not the gradient: a wrong constant also shows in the gradient along
-    the fit, if that has another mean. By Bayes' rule for normal distributions, with ``prior``
-    and ``covariance`` those of the error and of its noise, the shrinkage is
+    Shrinkage applies to the error of weights, not to the gradient: if the fitted score has a mean,
+    a wrong constant also shows in the gradient along it. By Bayes' rule for normal distributions
+    with covariance ``prior`` of the error and ``covariance`` of its noise, the shrinkage is
     ``prior @ inv(prior + covariance)``: the part removed along one direction counts as noise along
-    others. Noise alone may make residuals look skewed, so the result is multiplied by the odds that
-    there is an error at all.
+    others. Noise alone may make residuals look skewed, so the result is multiplied by the
+    probability that there is an error at all.
     """
     variance = np.diag(covariance)
     if not skewed:
         return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
     prior = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
-    whole = prior + covariance
-    surely = prior @ np.linalg.solve(whole, wrong)
-    odds = float(expit(_log_density(wrong, whole) - _log_density(wrong, covariance)))
-    return np.asarray(odds * surely)
+    total = prior + covariance
+    shrunk_error = prior @ np.linalg.solve(total, wrong)
+    probability = float(expit(_log_density(wrong, total) - _log_density(wrong, covariance)))
+    return np.asarray(probability * shrunk_error)
 
 
 def _log_density(point: FloatArray, covariance: FloatArray) -> float:
@@ -177,45 +188,46 @@ def _log_density(point: FloatArray, covariance: FloatArray) -> float:
 
 
 def _released_curvature(session: FitSession, fit: Fit, view: View, level: float) -> FloatArray:
-    """Release the curvature along these directions; raise eigenvalues to the noise."""
+    """Release the curvature through ``view``; raise eigenvalues to the level of the noise."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
     problem, stage = session.problem, session.stage("debiasing curvature")
-    usual, scale = fit.clipping.curvature, weights.bound
-    if weights.kind == "expected-curvature":  # clipped slopes keep a part of it
+    of_rounds, scale = fit.clipping.curvature, weights.bound
+    if weights.kind == "expected-curvature":  # clipped slopes keep a part of the curvature
         scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
     for cap in CAPS:
         query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
         noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
-        if noise_level(noise, view.width) <= LEAST_CURVATURE * usual:
+        if noise_level(noise, view.width) <= LEAST_CURVATURE * of_rounds:
             break
     released = session.ask(query, fit.weights, stage) * scale
     values, vectors = np.linalg.eigh(released)
-    least = max(noise_level(noise, view.width), LEAST_CURVATURE * usual)
-    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
+    floor = max(noise_level(noise, view.width), LEAST_CURVATURE * of_rounds)
+    return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)
 
 
 def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
-    """Return a first level and up to ``count`` more, in equal ratios; one level if none fits."""
-    if not top > 1.25 * first:  # by about one bin of slopes
+    """Return ``first`` and ``count`` more levels up to ``top`` in equal ratios, or ``first``."""
+    if not top > 1.25 * first:  # about one bin of slopes
         return (first,)
     return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
 
 
 def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
-    """Return shares that leave the sum of all increments with the least noise.
+    """Return shares that give the sum of all increments the least noise.
 
-    With widths ``w`` and shares ``c`` of norm 1, the noise of the sum is ``sum (w / c)**2``, least
-    at ``c**2`` in proportion to ``w`` (Cauchy-Schwarz).
+    With widths ``w`` and shares ``c`` of norm 1, the variance of the sum is ``sum (w / c)**2``. It
+    is least if ``c**2`` is proportional to ``w`` (Cauchy-Schwarz).
     """
     widths = np.diff([0.0, *levels])
     return tuple(float(share) for share in np.sqrt(widths / widths.sum()))
 
 
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
-    """Return the squared bias that surely remains at each level, by the released increments.
+    """Return the squared bias that certainly remains at each level, by the released increments.
 
-    ``variances`` are those of each increment, per coordinate. Clipping does not bias residuals that
-    look symmetric, so only a sure bias raises their level. The top level leaves none.
+    ``variances`` has the variance of each increment, per coordinate. Clipping does not bias
+    residuals that look symmetric, so only a certain bias raises their level. At the top level no
+    bias remains.
     """
     width = increments.shape[1]
     biases = []
@@ -236,15 +248,15 @@ def squared_bias(
 ) -> FloatArray:
     """Return the expected squared bias that remains at the first level along debiased directions.
 
-    By the prior, the bias is ``shares`` of the mean absolute excess over the level. Releases
-    up to the second level, the top, update it by Bayes' rule for normal distributions. Beyond
-    the top nothing is measured: the bias of the first direction may be the whole excess over the
-    top. Residuals that look symmetric are not biased.
+    The prior bias is ``shares`` of the mean absolute excess over the level. Releases up to the
+    second level, the top, update this prior by Bayes' rule for normal distributions. Beyond the top
+    nothing is measured: there the bias of the first direction may be the whole excess over the top.
+    Clipping does not bias residuals that look symmetric.
     """
     level, top = levels
     if not slopes.skewed:
         return np.zeros(len(above))
     prior = shares * (slopes.lost(level) - slopes.lost(top))
-    believed = prior**2 / np.maximum(prior**2 + variance, 1e-300)
+    kept = prior**2 / np.maximum(prior**2 + variance, 1e-300)
     beyond = shares / shares.max() * slopes.lost(top)
-    return np.asarray((believed * above) ** 2 + believed * variance + beyond**2)
+    return np.asarray((kept * above) ** 2 + kept * variance + beyond**2)

@@ -21,26 +21,27 @@ from tailguard.solvers.newton.state import Fit, NewtonIterate
 from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import usable
 
-LONGEST_STEP = 4.0  # no step changes scores by more standard deviations than this
-# The largest part of a Newton step that a round takes; or its square over the squared length of the
-# step's noise, if that is less. The average of many rounds has far less noise than one round.
+LONGEST_STEP = 4.0  # the largest change of scores by a step, in standard deviations
+# The largest part of a Newton step that a round takes. If the noise of the step is large, the part
+# is the square of this over the squared length of that noise. The average of many rounds has far
+# less noise than one round.
 LARGEST_PART = 0.5
 STABLE_PART = 1.5  # fractions above 2 diverge
-LEAST_ALONG = 0.2  # least relative curvature along a fit of log-odds; by trial
+LEAST_ALONG = 0.2  # the least relative curvature along a fit of log-odds; by trial
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
 _quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
-# Prior standard deviation of the scores of a likelihood; also the largest standard deviation of
-# fitted scores of a loss of residuals, in target scales: a larger one is noise.
+# The prior standard deviation of the scores of a likelihood. Also the largest standard deviation of
+# fitted scores for a loss of residuals, in target scales: a larger one comes from noise.
 SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     """Carry out one round, at the budget that ``session.round`` gives it.
 
-    The round takes a part of the Newton step; more noise makes the part smaller. If the average of
-    all rounds is farther away than this part, the fit becomes that average.
+    The round takes a part of the Newton step, a smaller part if there is more noise. If its weight
+    in the average of all rounds is at least this part, the fit becomes that average.
     """
     stage, geometry, clipping = session.round(fit.phase, rounds_left), fit.geometry, fit.clipping
     query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
@@ -52,9 +53,9 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     shortening = fit.shortening.after(fit.whitened, gradient, noise_std)
     newton = -shortening.matrix @ gradient
     if geometry.ridge > 0.0:  # the step of loss and ridge
-        whole = np.linalg.inv(shortening.matrix) + fit.pull
-        newton = -np.linalg.solve(whole, gradient + fit.pull @ fit.whitened)
-    if session.problem.link.curved:  # the Newton step is only accurate nearby
+        curvature_ratio = np.linalg.inv(shortening.matrix) + fit.pull
+        newton = -np.linalg.solve(curvature_ratio, gradient + fit.pull @ fit.whitened)
+    if session.problem.link.curved:  # the Newton step is accurate only near the fit
         if not (geometry.curvature_released or geometry.loss.link.log):
             newton = _scaled_along_fit(geometry.loss, fit, newton)
         longest = LONGEST_STEP * math.sqrt(
@@ -75,8 +76,8 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
 def _stable_part(fit: Fit) -> float:
     """Return the largest part of a step that converges even where the curvature is largest.
 
-    A step twice as long as the distance to the zero of the slope ends equally far beyond it.
-    Squared residuals have curvature one, at most three times the estimated one, so they need no
+    A step of twice the distance to the zero of the slope ends equally far beyond that zero. Squared
+    residuals have curvature one, at most three times the estimated curvature, so they need no
     limit.
     """
     loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
@@ -88,23 +89,23 @@ def _stable_part(fit: Fit) -> float:
 def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
     """Lengthen the part of a step along the fit, where log-odds have less curvature.
 
-    In whitened rows the curvature is the same in all directions except this one, since large scores
-    have little curvature. Until the curvature is released, it is computed for scores that are
-    normal about zero; including the constant was no better on the training tasks. With a log link
+    Large scores of log-odds have little curvature, so the curvature of whitened rows is the same in
+    all directions except along the fit. Until it is released, it is computed for scores that are
+    normal about zero; including the constant was no better on the training tasks. With a log link,
     large scores have more curvature, but shorter steps lost more than they gained.
     """
-    now = fit.whitened
-    now = now - fit.geometry.along_constant(now)
-    spread = float(np.linalg.norm(now))
+    direction = fit.whitened
+    direction = direction - fit.geometry.along_constant(direction)
+    spread = float(np.linalg.norm(direction))
     if not spread > 0.0:
         return newton
-    along = now / spread
-    longer = 1.0 / _relative_curvature(loss, spread) - 1.0
-    return np.asarray(newton + along * (along @ newton) * longer)
+    unit = direction / spread
+    extra = 1.0 / _relative_curvature(loss, spread) - 1.0
+    return np.asarray(newton + unit * (unit @ newton) * extra)
 
 
 def _relative_curvature(loss: Loss, spread: float) -> float:
-    """Return the curvature along a fit with scores of this spread, relative to other directions."""
+    """Return the curvature along a fit with this spread of scores over that in others."""
     nodes, weights = _quadrature(40)  # of a standard normal
     shares = weights * loss.expected_curvature(spread * nodes)
     return max(float(shares @ nodes**2) / max(float(shares.sum()), 1e-300), LEAST_ALONG)
@@ -113,39 +114,40 @@ def _relative_curvature(loss: Loss, spread: float) -> float:
 def averaged(fit: Fit) -> Fit:
     """Return the average of the rounds so far, weighted by their errors and shrunk.
 
-    The error of a round is its noise plus, since the Newton map is approximate, a share of its
-    length. Rounds on a sample have larger errors: they count only until a round has read all
-    records. Shrinkage is towards the constant fit, the best one if noise far exceeds the signal.
+    The squared error of a round is that of its noise plus a share of the squared distance of its
+    start from the average, since the Newton step is approximate. Rounds on a sample have larger
+    errors, so they count only until a round has read all records. Shrinkage is towards the constant
+    fit, which is best if noise far exceeds the signal.
 
     Reference
     ---------
     Polyak and Juditsky 1992 (the average of later steps is as good as the best of them).
     """
-    late = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
-    kept = [iterate for iterate in late if iterate.n_rows == late[-1].n_rows]
+    later = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
+    kept = [iterate for iterate in later if iterate.n_rows == later[-1].n_rows]
     geometry = fit.geometry
     starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
     ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
     noises = np.array([iterate.noise_std for iterate in kept])
     mean, noise_std = weighted_mean(starts, ends, noises)
-    level = geometry.along_constant(mean)
-    rest = mean - level
+    constant = geometry.along_constant(mean)
+    rest = mean - constant
     damping = fit.damping
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = believed_share(rest, variance, curved=geometry.loss.link.curved)
-    # If shrinkage leaves only the constant, the constant from before the rounds is better, unless
-    # the rounds fitted only a constant, or residuals gave it.
+    # If shrinkage leaves only the constant, the constant from before the rounds is better. This is
+    # not so if the rounds fitted only a constant, or if residuals moved it before the rounds.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
-        level = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
-    weights = usable(geometry.matrix @ (level + kept_share * rest))
-    stretch = np.sqrt(geometry.whitening.variance_inflation)
-    return replace(fit, weights=weights, noise=damping @ np.diag(noise_std * stretch))
+        constant = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
+    weights = usable(geometry.matrix @ (constant + kept_share * rest))
+    inflation = np.sqrt(geometry.whitening.variance_inflation)
+    return replace(fit, weights=weights, noise=damping @ np.diag(noise_std * inflation))
 
 
 def weighted_mean(
     starts: FloatArray, ends: FloatArray, noise_std: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the mean of the ends of steps, weighted by inverse errors, and its noise."""
+    """Return the mean of the ends of steps, weighted by inverse squared errors, and its noise."""
     width = ends.shape[1]
     noise, mean = width * noise_std**2, ends[-1]
     for _ in range(3):
@@ -157,9 +159,9 @@ def weighted_mean(
 
 def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
     """Return the shrinkage factor of a fit without constant, given the variance of its noise."""
-    if curved:  # noise can look like signal, so widely spread scores are shrunk
+    if curved:  # widely spread scores are shrunk, since noise can look like signal
         most = prior_share(variance)
-    else:  # the best prediction does not spread more than the target
+    else:  # the best prediction spreads no more than the target does
         most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)
     return min(shrunk(rest, variance), most)
 

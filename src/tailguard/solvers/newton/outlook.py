@@ -1,10 +1,10 @@
 """Predict from public numbers what a fit can be: coefficients, a constant, or nothing.
 
-A scale is read from a histogram of octaves, in which a typical column has ``SIZE_WINDOW`` of its
-records in one window. If noise is predicted to hide that, the user is warned and the fit goes on,
-since some columns may be seen. If noise would hide even a column with all records in one window,
-the whole budget goes to the best constant. If noise would hide the constant as well, the fit is
-refused. All of this happens before anything is spent.
+Scales come from histograms of octaves, in which a typical column has the share ``SIZE_WINDOW`` of
+its records in one window. If noise is predicted to hide this window, the user is warned and the fit
+goes on, since some columns may stand out. If noise would hide even a column with all records in one
+window, the whole budget goes to the best constant. If noise would hide the constant as well, the
+fit is refused. All of this happens before any budget is spent.
 
 Reference
 ---------
@@ -34,26 +34,28 @@ from tailguard.solvers.newton.allocation import (
 )
 from tailguard.solvers.newton.schedule import HEADROOM, Shares, stages_for
 
-# Row limit times slope limit over their scales: a round figure for a rough prediction, not a bound.
+# Row limit times slope limit, in their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
-# The predicted error by link: the score, its unit, and how many times as much noise simulated fits
-# had by their own coef_noise_std_ (3 to 30 normal columns, n * mu from 2,000 to 30,000; corrections
-# and totals have more than rounds).
+# Words for the predicted error, by link: the score, its unit, and the noise of simulated fits, by
+# their coef_noise_std_, as a multiple of the prediction (3 to 30 normal columns, n * mu from 2,000
+# to 30,000; corrections and totals have more noise than rounds).
 PREDICTS = {
     Link.IDENTITY: ("the prediction", "in scales of the residuals", "1 to 10"),
     Link.LOG: ("the logarithm of the prediction", "for a mean of about one", "1 to 20"),
     Link.LOGIT: ("the score, as log-odds,", "for slopes and curvatures of about one", "2 to 13"),
 }
-# 47 of 54 fits with this many times the records from which scales are seen beat a constant, and 14
-# of 54 with half as many (benchmarks/bench_useful_rows.py).
+# Fits need this many times the records at which scales stand out. With them 47 of 54 fits beat a
+# constant, and with half as many 14 of 54 (benchmarks/bench_useful_rows.py).
 USEFUL = 2.0
 # Intervals from rounds hold if noise moves predictions by less than this part of the residuals'
-# scale: 96 % held the truth below, 85 % of 1,677 above (T00 to T55, n * mu below 30 a coefficient).
+# scale: 96 % of them held the truth below it, and 85 % of 1,677 above it (T00 to T55, n * mu below
+# 30 per coefficient).
 LARGEST_NOISE = 0.1
 # If log-rates have exposures or weights, noise hides their curvature up to this n * mu, times
-# size**1.5 and the largest curvature over that at the mean. Simulated, with normal,
-# t(3), log-normal and binary columns: of 64 fits of counts (3 and 8 columns) it hid in none at 80,
-# in 1 at 62, in 9 at 50; of 48 of Gamma losses (3, 12, 25) in none at 80, 2 at 50, 26 at 30.
+# size**1.5 and the ratio of the largest curvature to that at the mean. Simulated fits with normal,
+# t(3), log-normal and binary columns: noise hid it in none of 64 fits of counts (3 and 8 columns)
+# at 80, in 1 at 62, and in 9 at 50; in none of 48 fits of Gamma losses (3, 12 and 25 columns) at
+# 80, in 2 at 50, and in 26 at 30.
 CURVATURE_SEEN = 62.0
 LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
@@ -72,21 +74,21 @@ def planned_shares(problem: Problem, guarantee: Guarantee) -> tuple[Shares, floa
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
     """Whether noise is predicted to hide the target, or columns with this bulk in one window.
 
-    A column with a single value has the largest bulk, 1. Shares are those of ``target="mean"``;
-    those of ``"robust"`` give a little more to sizes.
+    A column with a single value has the largest bulk, 1. The prediction uses the shares of
+    ``target="mean"``; with ``"robust"``, sizes get a little more budget.
     """
     shares, mu = planned_shares(problem, guarantee)
-    spent = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
+    mu_of = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
     residual = problem.link.residual  # other losses need no scale of the target
-    target = spent["target typical size"] if residual else math.inf
+    target_mu = mu_of["target typical size"] if residual else math.inf
     hidden = []
-    if LEVELS in spent:
-        hidden.append(_hides(problem, spent[LEVELS], len(problem.levels), bulk))
-    if "typical size" in spent:
-        columns = math.hypot(spent["typical size"], spent.get("typical size retry", 0.0))
-        measured = problem.n_features - sum(map(len, problem.levels))
-        hidden.append(_hides(problem, columns, measured, bulk))
-    return _hides(problem, target, 1, bulk) or all(hidden)
+    if LEVELS in mu_of:
+        hidden.append(_hides(problem, mu_of[LEVELS], len(problem.levels), bulk))
+    if "typical size" in mu_of:
+        columns_mu = math.hypot(mu_of["typical size"], mu_of.get("typical size retry", 0.0))
+        n_measured = problem.n_features - sum(map(len, problem.levels))
+        hidden.append(_hides(problem, columns_mu, n_measured, bulk))
+    return _hides(problem, target_mu, 1, bulk) or all(hidden)
 
 
 def check_problem(problem: Problem) -> None:
@@ -115,29 +117,31 @@ def check_problem(problem: Problem) -> None:
 
 
 def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
-    """Plan the constant with the whole budget."""
+    """Plan the releases of a constant that gets the whole budget."""
     size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
     centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
     constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
-    asked = centre if problem.link.residual else constant
-    chosen = [size, asked] if problem.link.scaled else [asked]
+    last = centre if problem.link.residual else constant
+    releases = [size, last] if problem.link.scaled else [last]
     if problem.has_weights:
-        chosen.append((WEIGHT, WEIGHING, 1, 2))
-    each = mu / math.sqrt(sum(times for _, _, times, _ in chosen))
-    return tuple(Stage(name, why, each, times, count) for name, why, times, count in chosen)
+        releases.append((WEIGHT, WEIGHING, 1, 2))
+    mu_each = mu / math.sqrt(sum(times for _, _, times, _ in releases))
+    return tuple(
+        Stage(name, purpose, mu_each, times, count) for name, purpose, times, count in releases
+    )
 
 
 def constant_hides(problem: Problem, mu: float) -> bool:
     """Whether noise is predicted to hide even a constant that gets the whole budget."""
     if not problem.intercept:
         return True
-    each = constant_stages(problem, mu)[0].mu
+    mu_each = constant_stages(problem, mu)[0].mu
     if not problem.link.scaled:
-        return mean_hides(problem.n_rows, 1.0 / each)
-    # The best constant of a quantile loss is no centre: it needs a fit of its own.
+        return mean_hides(problem.n_rows, 1.0 / mu_each)
+    # The best constant of a quantile loss is not a centre, and needs a fit of its own.
     loss = problem.scored
     quantile = loss is not None and loss.link.residual and leans(loss)
-    return quantile or _hides(problem, each, 1, bulk=1.0)
+    return quantile or _hides(problem, mu_each, 1, bulk=1.0)
 
 
 def predicted_error(problem: Problem, mu: float) -> float:
@@ -147,7 +151,7 @@ def predicted_error(problem: Problem, mu: float) -> float:
 
 
 def assumptions(problem: Problem, mu: float) -> tuple[str, ...]:
-    """Return the assumptions of accuracy, or a note that the budget is small for the size."""
+    """Return the assumptions of accuracy, or a note that the budget is small."""
     if predicted_error(problem, mu) < 1.0:
         return ("columns vary, and their scales can be told from the noise",)
     return (
@@ -197,10 +201,10 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
 def why_no_interval(
     problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str | None:
-    """Return why no coefficient from rounds has an interval, by public numbers; None if some may.
+    """Return why public numbers exclude all intervals from rounds; None if they do not.
 
-    ``weight`` is the mean weight of records, as a part of its bound; the ``n_rows`` of the problem
-    are the total weight.
+    ``weight`` is the mean weight of records, as a part of the bound of weights. ``problem.n_rows``
+    is the total weight.
     """
     if problem.n_rows * guarantee.gaussian_mu() < _noise_seen(problem):
         return with_remedy(LITTLE, problem, guarantee, robust=robust, weight=weight)
@@ -210,7 +214,7 @@ def why_no_interval(
 
 
 def _noise_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` from which intervals of rounds without correction hold."""
+    """Return the ``n * mu`` from which intervals of uncorrected rounds hold."""
     most_noise = problem.n_rows * predicted_error(problem, 1.0) / LARGEST_NOISE
     return max(MOSTLY_NOISE, most_noise)
 
@@ -226,10 +230,10 @@ def _curvature_seen(problem: Problem) -> float:
 def with_remedy(
     reason: str, problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str:
-    """Add to a reason against intervals how many records, or which epsilon, would give some.
+    """Add to the reason for no intervals how many records, or which epsilon, would give some.
 
-    Fits of squares, and of a log link without exposures or weights, have intervals once they are
-    corrected; other fits of a log link once their curvature is seen.
+    Fits of squares, and fits of a log link without exposures or weights, have intervals if they are
+    corrected. Other fits of a log link have intervals if their curvature stands out as well.
     """
     alike = not (problem.has_offset or problem.has_weights)
     needed = corrected_from(problem, robust=robust)

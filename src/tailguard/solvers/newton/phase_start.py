@@ -27,12 +27,12 @@ from tailguard.solvers.newton.schedule import HALFWAY, HEADROOM, ROW_NORM_BINS, 
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import noise_level, whiten
 
-HALF_STEP = 0.5  # half the step of the slope's derivative in a curvature weight, in scores
+HALF_STEP = 0.5  # half the step of the numerical derivative of slopes in curvatures, in scores
 RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
-# The curvature cuts rows at this many times the row limit. It is not released if its noise exceeds
-# this share of the present curvature. Both by trial.
+# For the curvature, rows are cut at the first number times the row limit. It is not released if its
+# noise exceeds the second number times the present curvature. Both were chosen by trial.
 ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
-SMOOTHED = 0.5  # part of a quantile's window that is kept, in units of residuals
+SMOOTHED = 0.5  # factor of the window of a quantile loss, in scales of residuals
 
 
 def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
@@ -47,7 +47,9 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     if phase in session.shares.curvature_phases:
         fit = update_curvature(session, fit)
     if phase in session.shares.diagnostic_phases:
-        if session.problem.link.curved:  # the weights of lengths depend on the fit
+        if (
+            session.problem.link.curved
+        ):  # lengths are weighted by curvatures, which depend on the fit
             fit = release_row_norms(session, fit)
         if session.plans("slopes"):
             fit = release_residuals(session, fit)
@@ -56,22 +58,22 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
 
 
 def release_row_norms(session: FitSession, fit: Fit) -> Fit:
-    """Release the lengths of whitened rows; keep them if they stand out of the noise."""
+    """Release the lengths of whitened rows; use them if they stand out of the noise."""
     problem, link, geometry = session.problem, session.problem.link, fit.geometry
-    # At the first constant the curvature of a log link is the same for all records: each counts in
-    # full.
+    # At the first constant the curvature of a log link is the same for all records, so each record
+    # counts in full.
     same_score_everywhere = problem.intercept and not problem.has_offset and not fit.iterates
-    alike = link.log and same_score_everywhere
-    weighted = (link.curved and not alike) or geometry.curvature_released
+    equal_curvature = link.log and same_score_everywhere
+    weighted = (link.curved and not equal_curvature) or geometry.curvature_released
     weights = curvature_weighting(session, fit) if weighted else Weighting()
     query = WhitenedHistogram(geometry.view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
     counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
     # Weights and their noise differ from phase to phase, the lengths hardly.
-    held = fit.clipping.rows.distribution.bulk
-    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=held)
+    bulk = fit.clipping.rows.distribution.bulk
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=bulk)
     weight = 1.0
-    if alike:
+    if equal_curvature:
         weight = float(geometry.loss.expected_curvature(fit.weights[-1]))
     elif link.curved:
         weight = geometry.largest_curvature * distribution.total / problem.n_rows
@@ -81,52 +83,52 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
 
 def release_residuals(session: FitSession, fit: Fit) -> Fit:
     """Release the distribution of residuals, or of slopes if residuals do not determine them."""
-    geometry, before, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
+    geometry, previous, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
     bins = SLOPE_BINS
-    if before.seen and before.of_bounded_residual_loss:
-        # Near zero a bin is a quarter of the target's scale wide; residuals may be far smaller.
-        bins = replace(bins, unit=min(1.0, before.scale))
+    if previous.seen and previous.of_bounded_residual_loss:
+        # Near zero a bin is a quarter of the target's scale wide, but residuals may be far smaller.
+        bins = replace(bins, unit=min(1.0, previous.scale))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
     early = fit.phase < session.shares.early and session.plans("early slopes")
     stage = session.stage("early slopes" if early else "slopes")
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
-    same = before.distribution if unbounded or curved else None
-    distribution = NoisyDistribution.of(counts, bins, noise_std, same)
+    earlier = previous.distribution if unbounded or curved else None
+    distribution = NoisyDistribution.of(counts, bins, noise_std, earlier)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
-    moved, about = fit, fit.weights
-    # A single histogram, before all rounds, is planned for few records, whose rounds move little.
-    once = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
-    if once and distribution.significance > SIGNIFICANT:
+    new_fit, weights = fit, fit.weights
+    # A single histogram before all rounds is planned if records are few: then rounds move little.
+    single = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
+    if single and distribution.significance > SIGNIFICANT:
         distribution = distribution.shifted_by(-center)
-        about = about - center * np.eye(about.size)[-1]
+        weights = weights - center * np.eye(weights.size)[-1]
         if abs(center) > SlopeDistribution(None, distribution).spread:
-            # A target whose location was not seen may be farther away than rounds move.
-            moved = replace(fit, weights=about, constant_moved=True)
+            # If its location was not seen, the target may be farther away than rounds can move.
+            new_fit = replace(fit, weights=weights, constant_moved=True)
         center = 0.0
     loss = geometry.loss
     if not curved:
-        # If columns explain most of the target, a window of a quantile in units of the target would
-        # hold most residuals. So it is in units of residuals.
+        # If columns explain most of the target, the window of a quantile loss in units of the
+        # target would include most residuals. So the window is in units of residuals.
         scale = SlopeDistribution(None, distribution).scale
         loss = session.loss.narrowed(SMOOTHED * min(1.0, scale))
     slopes = SlopeDistribution(None if curved else loss, distribution, center)
     power = loss.variance_power if curved else None
     if power is not None and power > 1.0:
-        # The first constant, or the rounds so far, make slopes up to ``far`` average zero.
-        far = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
-        far = max(far, fit.clipping.slope_limit) if fit.iterates else far
+        # The first constant, or the rounds so far, make slopes up to this limit average zero.
+        slope_limit = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
+        slope_limit = max(slope_limit, fit.clipping.slope_limit) if fit.iterates else slope_limit
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
-        slopes = replace(slopes, fall=fall, reach=far)
+        slopes = replace(slopes, fall=fall, reach=slope_limit)
     if not slopes.seen:
-        return moved
+        return new_fit
     clipping = replace(fit.clipping, slopes=slopes)
     geometry = replace(geometry, loss=loss)
-    return replace(moved, clipping=clipping, geometry=geometry, residuals_of=about)
+    return replace(new_fit, clipping=clipping, geometry=geometry, residuals_of=weights)
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
-    """Choose clip levels for all planned rounds that read the same records as this phase's."""
+    """Choose clip levels for all planned rounds that read the same records as this phase."""
     rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
     if session.problem.link.curved and slopes.seen:
         # With a log link the clipping bias lies along the constant, whose whitened direction has
@@ -144,7 +146,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
 
 
 def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
-    """Return the weighting of records by the curvature of their clipped slope."""
+    """Return the weighting of records by the derivative of their clipped slope."""
     limit = fit.clipping.slope_limit
     if session.problem.link.curved:
         half_step, bound = HALF_STEP, fit.geometry.largest_curvature
@@ -161,8 +163,8 @@ def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
 def update_curvature(session: FitSession, fit: Fit) -> Fit:
     """Release the curvature at the present fit and whiten by it; skip it if it is too noisy.
 
-    It takes the largest row limit whose noise, known from public numbers, is small against the
-    released curvature.
+    Rows are cut at the largest limit for which the noise, known from public numbers, is small
+    against the released curvature.
     """
     # The clip levels of this phase cut the curvature, so they are chosen before its release.
     fit = choose_clip_levels(session, fit)
@@ -172,13 +174,13 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
         query = SecondMoments(view, limit, ROW_CAP * limit, weights)
         n_rows, n_features = session.problem.n_rows, session.problem.n_features
         noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
-        level = noise_level(noise_std, view.width)
-        if level <= CURVATURE_NOISE * rows.curvature(limit):
+        noise_edge = noise_level(noise_std, view.width)
+        if noise_edge <= CURVATURE_NOISE * rows.curvature(limit):
             break
     else:
         return fit
     moments = session.ask(query, fit.weights, stage) * weights.bound
-    whitened = whiten(moments, level, curved=True)
+    whitened = whiten(moments, noise_edge, curved=True)
     cap = ROW_CAP * limit * float(np.sqrt((whitened.matrix**2).sum() / view.width))
     matrix, inverse = fit.geometry.matrix, fit.geometry.inverse
     diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)

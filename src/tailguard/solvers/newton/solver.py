@@ -1,7 +1,8 @@
 """The default method: private units, whitening, chosen clip levels and damped Newton steps.
 
-The user declares no bounds and tunes nothing. Public numbers fix the whole schedule. Decisions
-during the run use only released numbers; a stage that these show to be useless is skipped.
+The user declares no bounds and tunes nothing. Public numbers determine the whole schedule.
+Decisions during the run use only released numbers. If these show that a stage is useless, it is
+skipped.
 ``docs/default-stages.md`` lists the releases of each loss.
 
 Reference
@@ -66,16 +67,16 @@ class WhitenedNewton:
     Parameters
     ----------
     target
-        ``"mean"``: a squared or log-link loss converges to its own optimum, the conditional mean,
-        as ``n * mu`` grows. ``"robust"``: clip levels are chosen for the least variance, and the
-        bias of clipping skewed residuals is kept.
+        ``"mean"``: the fit of a squared or log-link loss converges to the optimum of the loss, the
+        conditional mean, as ``n * mu`` grows. ``"robust"``: clip levels are chosen for the least
+        variance, and the bias that clipping causes for skewed residuals stays.
     shares
-        Shares of the budget; None takes those of the loss.
+        Shares of the budget; None chooses them by the loss and the budget.
 
     Guarantee
     ---------
-    The run spends at most the plan's event, whose total is at most the guarantee, for every input:
-    each stage states its sensitivity, and every choice rests on public and released numbers.
+    For every input, the run spends at most the plan's event, whose total is at most the guarantee:
+    each stage states its sensitivity, and every choice depends on public and released numbers only.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class WhitenedNewton:
     example: ClassVar[SolverExample] = SolverExample(None, intercept=True, skips=True)
 
     def __post_init__(self) -> None:
-        """Check the public choices."""
+        """Check the public parameters."""
         check_choice("target", self.target, ("mean", "robust"))
         if self.shares is not None:
             check_methods("shares", self.shares, ("settings", "rest"), "Shares or None")
@@ -113,17 +114,17 @@ class WhitenedNewton:
             f"shares.sample must be at most the number of records, {problem.n_rows}; got "
             f"{shown(shares.sample)}.",
         )
-        started = problem.intercept or problem.has_offset
+        has_start = problem.intercept or problem.has_offset
         require(
-            shares.constant > 0.0 or not (problem.link.curved and started),
+            shares.constant > 0.0 or not (problem.link.curved and has_start),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
         coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
         mu = usable_mu(guarantee, coordinates)
-        hidden = default_shares and rarely_beats_constant(problem, guarantee)
+        may_be_hidden = default_shares and rarely_beats_constant(problem, guarantee)
         robust = self.target == "robust"
         rounds_alone = default_shares and shares.correction == 0.0
-        without = why_no_interval(problem, guarantee, robust=robust) if rounds_alone else None
+        no_interval = why_no_interval(problem, guarantee, robust=robust) if rounds_alone else None
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -139,9 +140,9 @@ class WhitenedNewton:
             remarks=(
                 meaning_of_error(problem),
                 *[ESTIMAND] * (shares.correction > 0.0),
-                *[f"no intervals: {without}"] * (without is not None),
+                *[f"no intervals: {no_interval}"] * (no_interval is not None),
             ),
-            warnings=(warning(problem, guarantee, constant=False),) if hidden else (),
+            warnings=(warning(problem, guarantee, constant=False),) if may_be_hidden else (),
             takes_persons=True,
         )
 
@@ -169,10 +170,10 @@ def _carried_out(session: FitSession) -> Solution:
     except BEYOND_FLOATS:
         return constant_solution(plan, 0.0, f"{overflowed}a constant")
     target_hides = columns.residual and not scales.detected[columns.n_features]
-    nothing = not (columns.intercept or scales.detected[: columns.n_features].any())
-    if target_hides or nothing:
-        whose = "the target" if target_hides else "any column"
-        note = f"no coefficient was fitted: the budget showed no scale of {whose}"
+    columns_hide = not (columns.intercept or scales.detected[: columns.n_features].any())
+    if target_hides or columns_hide:
+        hidden = "the target" if target_hides else "any column"
+        note = f"no coefficient was fitted: the budget showed no scale of {hidden}"
         return constant_solution(plan, units.target_center, note)
     last = None
     try:
@@ -186,7 +187,7 @@ def _carried_out(session: FitSession) -> Solution:
 
 
 def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fit]:
-    """Yield the fit after each part of the method; if numbers overflow, the last fit counts."""
+    """Yield the fit after each part of the method, so that the last one survives an overflow."""
     fit = start(session, units, scales)
     yield fit
     if session.problem.link.residual:
@@ -194,15 +195,15 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
         if not fit.clipping.rows.seen:
             fit = keep_constant_only(fit)
         yield fit
-    last = len(session.shares.rounds) - 1
+    last_phase = len(session.shares.rounds) - 1
     for phase, count in enumerate(session.shares.rounds):
-        started = start_phase(session, fit, phase)
-        if started is None:
+        phase_fit = start_phase(session, fit, phase)
+        if phase_fit is None:
             yield fall_back_to_constant(session, fit)
             return
-        yield (fit := started)
-        for number in range(count):  # rounds of the last phase share the budget of skipped stages
-            fit = step(session, fit, rounds_left=count - number if phase == last else 0)
+        yield (fit := phase_fit)
+        for number in range(count):  # the last phase also gets the budget of skipped stages
+            fit = step(session, fit, rounds_left=count - number if phase == last_phase else 0)
             yield fit
     yield (fit := averaged(fit))
     yield (fit := debias(session, fit))

@@ -29,42 +29,47 @@ from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_
 # The search for a row limit begins and ends at these quantiles of row norms. It continues while the
 # noise is below this share of a second moment. All by trial.
 BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
-# The least curvature at the mean, times n * mu, per coefficient, for the correction by
-# contributions: with 8, noise moved log-rates of motorcycle claims by one; with 11 to 18, fits
-# gained (pulsars, crashes).
+# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient.
+# With 8, noise moved log-rates of motorcycle claims by one; with 11 to 18, corrected fits were
+# better (pulsars, crashes).
 EVENTS_FOR_CORRECTION = 10.0
 
 
 def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
     """Release second moments of bounded rows, and return the first fit.
 
-    Columns whose scale was not detected are left out: their coefficient stays zero.
+    Columns whose scale was not detected are left out: their coefficients stay zero.
     """
     problem, shares, residual = session.problem, session.shares, session.problem.link.residual
-    size, d = problem.size, problem.n_features
+    size, n_features = problem.size, problem.n_features
     session.share_out()
-    alive = np.concatenate([scales.detected[:d], np.ones(1 + residual)]).astype(np.float64)
-    # The constant is measured even if it is not a coefficient, since it gives the mean row.
-    measured = replace(units, intercept=True)
-    view = View(session.loss, measured, np.diag(alive), residual, shares.bound)
+    is_read = np.concatenate([scales.detected[:n_features], np.ones(1 + residual)])
+    is_read = is_read.astype(np.float64)
+    # The constant is read even without an intercept, since its moments are the mean row.
+    with_constant = replace(units, intercept=True)
+    view = View(session.loss, with_constant, np.diag(is_read), residual, shares.bound)
     moments, noise_std = second_moments(session, view)
-    used = np.flatnonzero(alive[:size])
+    used = np.flatnonzero(is_read[:size])
     level = noise_level(noise_std, used.size)
     whitening = whiten(moments[np.ix_(used, used)], level, curved=not residual)
     matrix, diagonal = np.zeros((size, used.size)), np.zeros(size)
     matrix[used], diagonal[used] = whitening.matrix, whitening.diagonal
     weights = first_fit(matrix, moments[:size, -1], noise_std) if residual else np.zeros(size)
+    far_target = near_target = 0.0
+    if problem.link.log:
+        far_target = float(scales.far_size[n_features]) / units.target_scale
+        near_target = float(scales.near_size[n_features]) / units.target_scale
     geometry = Geometry(
         BalancedLogistic() if shares.balanced else session.loss,
         units,
         replace(whitening, matrix=matrix, diagonal=diagonal),
-        mean_row=moments[:size, d],
-        far_size=scales.far_size[:d],
-        without_baseline=scales.without_baseline[:d],
+        mean_row=moments[:size, n_features],
+        far_size=scales.far_size[:n_features],
+        without_baseline=scales.without_baseline[:n_features],
         bound=shares.bound,
         ridge=problem.ridge,
-        far_target=float(scales.far_size[d]) / units.target_scale if problem.link.log else 0.0,
-        near_target=float(scales.near_size[d]) / units.target_scale if problem.link.log else 0.0,
+        far_target=far_target,
+        near_target=near_target,
         weight_unit=session.plan.problem.n_rows / problem.n_rows,
     )
     clipping = Clipping.unknown(geometry.loss.slope_bound())
@@ -95,7 +100,7 @@ def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
 
 
 def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
-    """Store the length of the mean row, for residuals; start a log link at the typical target."""
+    """Store the mean row's length for residuals, or start a log link at the typical target."""
     geometry, link = fit.geometry, session.problem.link
     mean = geometry.matrix.T @ geometry.mean_row
     square = float(mean @ mean)
@@ -111,7 +116,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
 
 
 def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
-    """Start a likelihood at its best constant, which also bounds curvatures."""
+    """Start a likelihood at its best constant, and bound its curvature."""
     link, sample = session.problem.link, session.shares.sample
     loss, mean = session.loss, 1.0
     if session.problem.intercept:
@@ -128,9 +133,9 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     if session.plans("contribution rounds") and not enough:
         session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
         fit = fit.noted("events are rare: the rounds got what a correction was planned for")
-    rate = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
-    worth = rate * sample / SAMPLE_FOR_EVENTS
-    if not sample or sample_suffices(session.problem, worth, session.plan.total_mu):
+    event_rate = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
+    counted_sample = event_rate * sample / SAMPLE_FOR_EVENTS
+    if not sample or sample_suffices(session.problem, counted_sample, session.plan.total_mu):
         return fit
     session.sample_dropped = True
     return fit.noted("events are rare: all records were read where a sample was planned")

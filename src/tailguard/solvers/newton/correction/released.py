@@ -1,15 +1,17 @@
 """Releases of rows and contributions before the last correction: curvature, metric, tail.
 
 A record's contribution to the gradient is its slope times its row; for squares the slope is the
-residual. Rounds clip both at levels that are best for predictions, and so follow the bulk of the
-records. The correction cuts contributions in length, read through ``T = V^(-1/2)`` with ``V`` their
-own released covariance. So the noise has the same size, relative to the sampling error, in every
-direction: one high level is enough, and a histogram of lengths shows what it still cuts.
+residual. Rounds clip slopes and rows at the levels that are best for predictions, so they follow
+the bulk of the records. The correction multiplies contributions by ``T = V^(-1/2)``, where ``V`` is
+their released covariance, and cuts the lengths of the products. So the ratio of noise to sampling
+error is the same in every direction. One high level is enough, and a histogram of lengths shows
+what this level still cuts.
 
 Curvature and covariance are each released twice: coarsely, and again in the metric of the first
-release, where fewer rows are far longer than others and the cut can be closer. The curvature of a
-likelihood is the second moment of rows times the root of each record's curvature. If the likelihood
-is right it is also the covariance of contributions, so it replaces the coarse one.
+release. In that metric fewer rows are far longer than others, so the cut can be closer. The
+curvature of a likelihood is the second moment of rows that are multiplied by the root of their
+record's curvature. If the likelihood is correct, it is also the covariance of contributions, so it
+replaces the coarse release of that covariance.
 
 Reference
 ---------
@@ -35,18 +37,18 @@ from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level
 
-# Cuts of rows and of contributions are raised until the largest eigenvalue of the noise, its edge,
-# is this share of the mean second moment of a coordinate.
+# The lengths at which rows and contributions are cut are raised until the largest eigenvalue of the
+# noise, its edge, is this share of the mean second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
-# Eigenvalues of the curvature are raised to this share of the noise's edge, and to a tenth of the
-# mean; those of the covariance to half the edge, and to a twentieth of their mean.
+# Eigenvalues of the curvature are raised to the first share of the noise's edge, and to the second
+# share of their mean; so are eigenvalues of the covariance.
 CURVATURE_FLOOR, LEAST_CURVATURE = 0.35, 0.1
 COVARIANCE_FLOOR, LEAST_COVARIANCE = 0.5, 0.05
-# A direction is vague if its curvature is below this many edges of the noise, or below the last
-# number if that is less.
+# A direction is vague if its curvature is below this many edges of the noise and below the second
+# number.
 VAGUE, MOST_VAGUE = 1.5, 0.7
-# The part of the second moment beyond a cut that lies along a typical direction: few records carry
-# it, and each has its own direction.
+# The part of the second moment beyond a cut that lies along a typical direction. Few records have
+# such lengths, each in its own direction.
 TYPICAL_TAIL = 0.5
 # The expected clipping bias along a typical direction, as a part of the mean length that the level
 # cuts off, times the root of the number of directions.
@@ -64,7 +66,7 @@ class Moments:
     level
         The length of the cut.
     lengths
-        The distribution of lengths that chose it.
+        The distribution of lengths, from which the level was chosen.
     """
 
     matrix: FloatArray
@@ -84,7 +86,7 @@ class Moments:
         return cleaned(values, self.edge)[0], vectors
 
     def raised(self, floor: float, power: float, more: float = 0.0) -> FloatArray:
-        """Return a power of the matrix; eigenvalues are raised to the floor, plus ``more``."""
+        """Raise eigenvalues to the floor and add ``more``; return a power of this matrix."""
         values, vectors = self.spectrum
         return np.asarray((vectors * (np.maximum(values, floor) + more) ** power) @ vectors.T)
 
@@ -106,9 +108,10 @@ def _release_moments(
     most_noise: float,
     lengths: NoisyDistribution | None = None,
 ) -> Moments:
-    """Release lengths, unless they are known, and second moments; ``names`` are those of stages.
+    """Release lengths, unless they are known, and second moments, at the stages ``names``.
 
-    The cut is the largest length at which noise is relatively small, and at least the median.
+    The cut is the largest length at which the noise is small against the second moment; it is at
+    least the median length.
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
@@ -131,7 +134,7 @@ class Curvature:
     Attributes
     ----------
     first
-        The inverse root of the first release: the second is of rows through it.
+        The inverse root of the first release. It multiplies the rows of the second release.
     second
         The second release.
     ridge
@@ -176,13 +179,13 @@ class Curvature:
         return np.asarray((self.first @ self.second.spectrum[1])[:, self.resolved])
 
     def lost(self) -> float:
-        """Second moment of rows beyond the cut, per coordinate."""
+        """Return the second moment of rows beyond the cut, per coordinate."""
         lengths, level = self.second.lengths, self.second.level
         beyond = np.maximum(lengths.points**2 - level**2, 0.0)
         return lengths.mean(beyond) / len(self.first)
 
     def shares(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Share of each weight's variance along raised directions, and along vague ones.
+        """Return the share of each weight's variance along raised and along vague directions.
 
         ``matrix`` maps whitened weights to the weights in question.
         """
@@ -194,7 +197,7 @@ class Curvature:
 
     @property
     def inflation(self) -> float:
-        """The standard error over that with an exact curvature.
+        """The ratio of the standard error to its value with an exact curvature.
 
         Reference
         ---------
@@ -205,11 +208,11 @@ class Curvature:
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release the curvature: second moments of rows, for likelihoods times its root per record."""
+    """Release second moments of rows, multiplied by roots of curvatures for likelihoods."""
     view, unit = _rows(session, fit), 1.0
     lengths: NoisyDistribution | None = fit.clipping.rows.distribution
     if session.loss.link.curved:
-        unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # in which the curvature is about one
+        unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # so that the curvature is about one
         view, lengths = view.through(unit * view.whitening), None
     names = "row lengths", "curvature of rows"
     moments = _release_moments(session, view, fit.weights, names, ROWS_NOISE, lengths)
@@ -227,7 +230,7 @@ def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) ->
 
 
 def _rows(session: FitSession, fit: Fit) -> View:
-    """Return the view whose rows' second moments are the curvature."""
+    """Return the view of rows whose second moments are the curvature."""
     view = replace(fit.geometry.view, loss=session.loss)
     return view.curved() if session.loss.link.curved else view
 
@@ -239,11 +242,11 @@ class Metric:
     Attributes
     ----------
     first, last
-        Symmetric matrices ``T1`` and ``T2``: contributions are read through ``T = T1 T2``.
+        Symmetric matrices ``T1`` and ``T2``. Contributions are multiplied by ``T = T1 T2``.
     moments
-        Second moments of contributions through ``T1``.
+        Second moments of contributions times ``T1``.
     tail
-        Their lengths there.
+        The lengths of contributions times ``T1``.
     """
 
     first: FloatArray
@@ -253,16 +256,16 @@ class Metric:
 
     @property
     def matrix(self) -> FloatArray:
-        """The matrix ``T`` through which contributions are read."""
+        """The matrix ``T``, by which contributions are multiplied."""
         return np.asarray(self.first @ self.last)
 
     @property
     def scale(self) -> float:
-        """Roughly the length of contributions through ``T`` over that through ``T1``."""
+        """A rough ratio of the length of contributions times ``T`` to that times ``T1``."""
         return math.sqrt(max(float((self.last**2).sum()) / len(self.last), 1e-12))
 
     def covariance(self) -> FloatArray:
-        """Covariance of contributions through ``T``, with its tail and a margin for the noise."""
+        """Return the covariance of contributions times ``T``, with a tail and a noise margin."""
         width, moments = len(self.last), self.moments
         tail = TYPICAL_TAIL * self.tail.beyond(moments.level, 2.0) / width
         values, vectors = np.linalg.eigh(moments.matrix)
@@ -274,34 +277,34 @@ class Metric:
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
     """Release second moments of contributions, and again in the metric of the first release.
 
-    For a likelihood its curvature replaces the first release.
+    The curvature of a likelihood replaces the first release.
     """
-    view, state, most = contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
+    view, state, most_noise = contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
     if session.loss.link.curved:
         first = _inverse_root(curvature.matrix)
     else:
         names = "contribution lengths", "contribution moments"
-        coarse = _release_moments(session, view, state, names, most)
+        coarse = _release_moments(session, view, state, names, most_noise)
         first = _inverse_root_of_covariance(coarse)
     again = view.through(view.whitening @ first)
     names = "contribution lengths again", "contribution moments again"
-    moments = _release_moments(session, again, state, names, most)
+    moments = _release_moments(session, again, state, names, most_noise)
     tail = _tail(session, fit, moments.lengths, curvature, first)
     last = _inverse_root_of_covariance(moments, tail.least_variance(view.width))
     return Metric(first, last, moments, tail)
 
 
 def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
-    """Return the metric of unit covariance of contributions if the likelihood is correct.
+    """Return the metric in which contributions to a correct likelihood have unit covariance.
 
-    This releases their lengths.
+    This releases the lengths of contributions.
     """
     view, first = contributions(session, fit), _inverse_root(curvature.matrix)
     view = view.through(view.whitening @ first)
     lengths = _release_lengths(session, view, fit.weights, "contribution lengths")
-    alike = np.eye(view.width)
-    moments = Moments(alike, 0.0, math.inf, lengths)
-    return Metric(first, alike, moments, _tail(session, fit, lengths, curvature, first))
+    identity = np.eye(view.width)
+    moments = Moments(identity, 0.0, math.inf, lengths)
+    return Metric(first, identity, moments, _tail(session, fit, lengths, curvature, first))
 
 
 def contributions(session: FitSession, fit: Fit) -> View:
@@ -319,14 +322,14 @@ def _tail(
     session: FitSession, fit: Fit, lengths: NoisyDistribution, curvature: Curvature,
     first: FloatArray,
 ) -> Tail:  # fmt: skip
-    """Return the lengths of contributions through ``first``, with residuals at a typical row.
+    """Return the tail of contributions times ``first``, also from residuals at a typical row.
 
-    In units of the target's scale the variance of counts is their mean over that scale.
+    In units of the target's scale, the variance of counts is their mean divided by that scale.
     """
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
     likely, by_person = link.curved and session.loss.canonical, session.problem.by_person
     least = len(first) / geometry.units.target_scale if likely else 0.0
-    if not slopes.seen:  # such as slopes of outcomes, which are bounded
+    if not slopes.seen:  # for example, slopes of outcomes are bounded
         return Tail(lengths, np.zeros(1), np.zeros(1), least, by_person)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:

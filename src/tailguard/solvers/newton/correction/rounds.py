@@ -2,7 +2,7 @@
 
 Reference
 ---------
-Polyak and Juditsky 1992 (half steps whose average is as good as the best of them).
+Polyak and Juditsky 1992 (the average of half steps is as good as the best of them).
 """
 
 import math
@@ -21,13 +21,13 @@ from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import StepShortening
 from tailguard.solvers.session import usable
 
-STEP = 0.5  # part of a Newton step; the average of half steps is as good as full ones
-# The squared error of a Newton step, as a share of the squared distance from its start to the
-# average, without the part from noise in the curvature.
+STEP = 0.5  # part of a Newton step; the average of half steps is as good as that of full steps
+# The squared error of a Newton step, except for the error of the released curvature, as a share of
+# the squared distance from its start to the average.
 MISS = 0.1
-# The largest ratio of squared lengths of the last gradients to those of their noise at which the
-# rounds count as converged; the largest second moment of rows beyond their cut, per coordinate, at
-# which there are intervals.
+# Rounds count as converged if the squared length of the last gradients, over that of their noise,
+# is at most the first number. There are intervals only if the second moment of rows beyond their
+# cut, per coordinate, is at most the second number.
 SETTLED, MOST_LOST = 4.0, 2.0
 
 
@@ -38,21 +38,21 @@ class Rounds:
     Attributes
     ----------
     curvature, metric, level
-        The released curvature; the metric and the level in which contributions are cut.
+        The released curvature; the metric in which contributions are cut, and the level.
     inverse
-        The inverse curvature, as the rounds shortened it.
+        The inverse of the curvature, reduced where the rounds shortened their steps.
     start, mean
         Whitened weights before the rounds, and their average.
     increments, increment_noise
         Mean parts of contributions by level, and their noise.
-    noise, left
-        The noise of the averaged gradient through ``T``, including the sampling error if a sample
-        was read; and the distance of the rounds' starts from the average, in the metric of the
+    noise, start_distance
+        The noise of the averaged gradient times ``T``, including the sampling error if a sample
+        was read; and the distance of the starts of rounds from the average, in the metric of the
         curvature.
     noise_along
         The noise of the average along a typical direction, in the metric of the curvature.
-    late
-        Squared lengths of the last gradients over that of their noise.
+    last_ratio
+        The squared length of the last gradients over that of their noise.
     step
         The average minus the average start of the averaged rounds.
     """
@@ -66,27 +66,27 @@ class Rounds:
     increments: FloatArray
     increment_noise: FloatArray
     noise: float
-    left: float
+    start_distance: float
     noise_along: float
-    late: float
+    last_ratio: float
     step: FloatArray
 
     @property
     def gain(self) -> FloatArray:
-        """The matrix from a gradient through ``T`` to a step of whitened weights."""
+        """The matrix that maps a gradient times ``T`` to a step of whitened weights."""
         return np.asarray(self.inverse @ np.linalg.inv(self.metric.matrix).T)
 
     @property
-    def undone(self) -> float:
+    def remaining(self) -> float:
         """The squared distance to the optimum that remains, in the metric of the curvature."""
         share = self.curvature.second.noise_std**2 / 2.0 + 0.02 * MISS
-        remains = 0.25 * max(0.0, self.late - 2.0) * self.noise_along**2
-        return self.left**2 * share + remains
+        remains = 0.25 * max(0.0, self.last_ratio - 2.0) * self.noise_along**2
+        return self.start_distance**2 * share + remains
 
     @property
     def settled(self) -> bool:
-        """Whether the rounds converged and rows were not cut too short."""
-        return self.late <= SETTLED and self.curvature.lost() <= MOST_LOST
+        """Whether the rounds converged and rows were not cut too low."""
+        return self.last_ratio <= SETTLED and self.curvature.lost() <= MOST_LOST
 
 
 def run_rounds(
@@ -94,66 +94,68 @@ def run_rounds(
 ) -> Rounds:
     """Take damped Newton steps on cut contributions; average those of the last stage.
 
-    If the curvature varies, the parts of steps fall as those of a running average: at constant
-    parts, noise would move single rounds to points of another curvature.
+    If the curvature varies, the parts of steps fall like the weights of a running average. With
+    constant parts, noise would move single rounds to points where the curvature differs.
     """
     geometry, n_rows = fit.geometry, session.n_rows(stages[-1])
     level = _level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
-    levels = tuple(part * level for part in CORRECTION_PARTS)
+    levels = tuple(fraction * level for fraction in CORRECTION_PARTS)
     whitening = geometry.matrix @ metric.matrix
     view = replace(geometry.view, loss=session.loss, whitening=whitening)
     query = ContributionLevels(view, levels)
-    back = np.linalg.inv(metric.matrix)
+    metric_inverse = np.linalg.inv(metric.matrix)
     root = np.linalg.cholesky(curvature.inverse)  # in its coordinates the curvature is one
     inverse_root = np.linalg.inv(root)
-    gain = root.T @ back.T
+    gain = root.T @ metric_inverse.T
     basis = np.linalg.qr(inverse_root @ curvature.resolved_directions)[0]
-    known = basis @ basis.T
+    projection = basis @ basis.T
     typical, worst = math.sqrt(float((gain**2).sum()) / len(gain)), float(np.linalg.norm(gain, 2))
-    at = start = fit.whitened
-    shortening = StepShortening.none(len(at))
-    starts, arrivals, increments, sizes = [], [], [], []
+    position = start = fit.whitened
+    shortening = StepShortening.none(len(position))
+    starts, arrivals, increments, ratios = [], [], [], []
     for stage in chain(*([stage] * stage.times for stage in stages)):
-        state = usable(geometry.matrix @ at)
+        state = usable(geometry.matrix @ position)
         increment = session.ask(query, state, stage)
         stds = query.noise_std(session.n_rows(stage), session.problem.n_features, stage.mu)
         noise = float(np.linalg.norm(stds))
-        gradient = gain @ increment.sum(axis=0) + root.T @ (curvature.ridge @ at)
-        gradient = known @ gradient
-        shortening = shortening.after(inverse_root @ at, gradient, noise * worst)
-        starts.append(at)
+        gradient = gain @ increment.sum(axis=0) + root.T @ (curvature.ridge @ position)
+        gradient = projection @ gradient
+        shortening = shortening.after(inverse_root @ position, gradient, noise * worst)
+        starts.append(position)
         increments.append(increment)
-        sizes.append(float(gradient @ gradient) / (len(at) * (noise * typical) ** 2))
-        arrivals.append(at - root @ (shortening.matrix @ gradient))
-        part = 1.0 / (1.0 + 2.0 * len(arrivals)) if session.loss.link.curved else STEP
-        at = at + part * (arrivals[-1] - at)
-    count, size = stages[-1].times, noise * typical
-    miss = curvature.second.noise_std**2 * len(at) / 2.0 + MISS
-    shares, mean, left = _average(
-        inverse_root, starts[-count:], arrivals[-count:], len(at) * size**2, miss
+        ratios.append(float(gradient @ gradient) / (len(position) * (noise * typical) ** 2))
+        arrivals.append(position - root @ (shortening.matrix @ gradient))
+        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if session.loss.link.curved else STEP
+        position = position + fraction * (arrivals[-1] - position)
+    count, typical_noise = stages[-1].times, noise * typical
+    miss = curvature.second.noise_std**2 * len(position) / 2.0 + MISS
+    shares, mean, start_distance = _average(
+        inverse_root, starts[-count:], arrivals[-count:], len(position) * typical_noise**2, miss
     )
     spread = float(np.linalg.norm(shares))
-    # Through T contributions have variance one along each direction: this is a sample's error.
-    apart = math.sqrt(1.0 / n_rows - 1.0 / session.problem.n_rows)
+    # Contributions times T have variance one along each direction; this is the error of a sample.
+    sampling_std = math.sqrt(1.0 / n_rows - 1.0 / session.problem.n_rows)
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
-        math.hypot(noise * spread, apart), left, size * spread, float(np.mean(sizes[-3:])),
+        math.hypot(noise * spread, sampling_std), start_distance, typical_noise * spread,
+        float(np.mean(ratios[-3:])),
         mean - shares @ np.array(starts[-count:]),
     )  # fmt: skip
 
 
 def _level(metric: Metric, n_rows: int, mu: float) -> float:
-    """Return the level of least estimated error along a typical direction, through ``T``.
+    """Return the level with the least estimated error along a typical direction.
 
-    The error is the noise, and a share of the mean length that the level cuts off.
+    The level applies to contributions times ``T``. The error is the noise and a share of the mean
+    length that the level cuts off.
     """
     width, tail = len(metric.last), metric.tail
     candidates = tail.levels()
     share = TYPICAL_BIAS / math.sqrt(width)
-    lost = share * np.array([tail.beyond(level) for level in candidates])
-    errors = (2.0 * candidates / (n_rows * mu)) ** 2 + lost**2
+    bias = share * np.array([tail.beyond(level) for level in candidates])
+    errors = (2.0 * candidates / (n_rows * mu)) ** 2 + bias**2
     return float(candidates[int(np.argmin(errors))]) * metric.scale
 
 
@@ -161,13 +163,13 @@ def _average(
     inverse_root: FloatArray, starts: list[FloatArray], arrivals: list[FloatArray],
     noise: float, miss: float,
 ) -> tuple[FloatArray, FloatArray, float]:  # fmt: skip
-    """Average arrivals by their inverse errors; return shares, mean and the starts' distance."""
+    """Average arrivals by inverse squared errors; return shares, mean and start distance."""
     ends = np.array(arrivals)
     mean = ends.mean(axis=0)
     for _ in range(3):
-        ways = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
-        shares = 1.0 / (noise + miss * ways)
+        distances = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
+        shares = 1.0 / (noise + miss * distances)
         shares /= shares.sum()
         mean = shares @ ends
-    ways = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
-    return shares, mean, math.sqrt(float(shares**2 @ ways))
+    distances = (((np.array(starts) - mean) @ inverse_root.T) ** 2).sum(axis=1)
+    return shares, mean, math.sqrt(float(shares**2 @ distances))

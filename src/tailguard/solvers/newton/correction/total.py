@@ -1,25 +1,25 @@
 """Move the constant of a log link to the zero of the mean slope: for counts, to their total.
 
 Rounds clip slopes for the least error of a typical record, which cuts a large part of the sum of
-skewed targets. One number, the mean slope at a high clip level, estimates this part, and the
-intercept is moved by it. For counts it is released twice: the second move is small, so the mean
-target, which the slope is compared with, need only be roughly known. If exposures span decades,
-this fails too, as the first mean target was clipped to a small part of its size. Then the first
-release is the mean target at the same high level.
+skewed targets. One number, the mean slope at a high clip level, estimates this part, and moves the
+intercept. For counts it is released twice. The slope is compared with the mean target; the second
+move is small, so a rough mean target is enough. If exposures span decades, even that is not known,
+as the first mean target was clipped to a small part of its size. Then the first release is the mean
+target at the same high level.
 
-Few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
+A few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
 shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
 with the mean curvature, which is known, so one release is enough.
 
-The interval of a corrected fit gives the error of its constant, and Bayes' rule weights the
-move by it. If the correction did not converge, a few records are so large that no histogram shows
-their part of the sum: then the second move counts as an error, too.
+The interval of a corrected fit gives the error of its constant, and Bayes' rule weights the move by
+this error. If the correction did not converge, a few records are so large that no histogram shows
+their part of the sum. Then the second move counts as an error, too.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
 ``c`` multiplies these by ``exp((2 - p) * c)`` and ``exp((1 - p) * c)``, so slopes average zero at
-``c = log(mean paid / mean expected)``. For counts, of power 1, what is paid is the mean target; for
-others the expected part is the mean curvature, 1 for power 2.
+``c = log(mean paid / mean expected)``. For counts, of power 1, the mean of ``paid`` is the mean
+target. For other losses the mean of ``expected`` is the mean curvature, which is 1 for power 2.
 
 Reference
 ---------
@@ -44,20 +44,21 @@ from tailguard.solvers.session import usable
 
 # A move changes the logarithm of means by at most this: longer moves are partly noise.
 LONGEST_MOVE = 1.0
-# Slopes of amounts are clipped where the noise is this part of the expected slope (an error of the
-# total of that size costs half its square, .0025 nats), at most this many times the largest seen.
+# Slopes of amounts are clipped where the noise is this part of the expected slope, and at most at
+# this many times the largest slope seen. An error of this size in the total adds half its
+# square, .0025, to the mean loss.
 MOST_NOISE, FARTHEST = 0.07, 16.0
 
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
-    """Move the intercept so that slopes average zero, if the plan has a total."""
+    """Move the intercept so that slopes average zero, if the plan calibrates a total."""
     if not session.plans(TOTAL) or not fit.iterates:
         return fit
-    counts, relative, part = session.loss.canonical, math.inf, 1.0
+    counts, relative, weight = session.loss.canonical, math.inf, 1.0
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
     exposed = counts and session.problem.has_offset
-    if exposed:  # the first mean is too low if targets span decades
+    if exposed:  # the first mean target is too low if targets span decades
         zero_mean = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
         slope, error = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, HEADROOM * known)
         known = max(known, -slope - error)
@@ -68,17 +69,17 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         known = max(known, error, 1e-12)
         relative = error / known
         if estimate is not None:
-            own = float(estimate.whole()[-1, -1])
-            part = own / (own + relative**2)
-            relative = math.hypot(part * relative, (1.0 - part) * math.sqrt(own))
-        move = part * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
-        moved = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
-        fit = replace(fit, weights=moved)
+            variance = float(estimate.whole()[-1, -1])
+            weight = variance / (variance + relative**2)
+            relative = math.hypot(weight * relative, (1.0 - weight) * math.sqrt(variance))
+        move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
+        weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
+        fit = replace(fit, weights=weights)
     if counts and fit.estimate is not None and estimate is None:
         relative = math.hypot(relative, move)
-    # The noise along the constant becomes that of the total.
-    along, own_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]
-    noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), own_noise])
+    # The noise along the constant is now that of the total.
+    along, total_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]
+    noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), total_noise])
     fit = replace(fit, noise=noise)
     if not counts:
         return fit.noted(
@@ -93,10 +94,10 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
 def _mean_slope(
     session: FitSession, fit: Fit, weights: FloatArray, name: str, level: float
 ) -> tuple[float, float]:
-    """Release the mean slope at some weights, clipped; return it with its standard error.
+    """Release the mean of clipped slopes at ``weights``; return it with its standard error.
 
-    For counts it is the mean of predictions less targets. Histograms choose the clip level; it is
-    ``level`` if they show no slopes.
+    For counts it is the mean of predictions minus targets. The clip level comes from histograms, or
+    is ``level`` if noise hides them.
     """
     slopes, stage = fit.clipping.slopes, session.stage(name)
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
