@@ -1,8 +1,8 @@
 """Several classes: the correction by contributions, and intervals against the first class.
 
-The correction, its releases and its errors are those of two classes. A record's contribution is its
-part of the gradients of all classes along their contrasts, in place of its slope times its row;
-``ClassView`` reads it.
+The correction, its releases and its errors are those of two classes. The contribution of a record
+is its part of the gradients of all classes along their contrasts, instead of its slope times its
+row. ``ClassView`` computes it.
 
 Reference
 ---------
@@ -36,17 +36,18 @@ from tailguard.solvers.newton.outlook import ESTIMAND, LITTLE
 from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
 from tailguard.solvers.newton.whitening import FLATTEST, StepShortening, Whitening
 
-# The correction raises the curvature of rare classes to this part of the mean of all contrasts. It
-# can be low, as the curvature is released; eight classes, each half of the one before, have .01.
+# The correction raises the curvature of rare classes to this part of the mean of all contrasts. The
+# part can be small, as the curvature is released. For eight classes, each half as frequent as the
+# class before, the smallest curvature is .01 of the mean.
 RAREST = 0.001
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Directions of classes along which curvature is one at the released shares.
+    """Directions of classes along which the curvature is one at the released shares.
 
-    Scores of classes are ``basis`` times contrasts, and add up to zero; ``start`` has those of the
-    constant.
+    Scores of classes are ``basis`` times contrasts, and add up to zero. ``start`` has the contrasts
+    of the constant.
     """
 
     shares: FloatArray
@@ -55,25 +56,25 @@ class Contrasts:
 
     @classmethod
     def at(cls, shares: FloatArray, flattest: float = FLATTEST) -> "Contrasts":
-        """Take the eigenvectors of the curvature of a softmax at these shares.
+        """Return the eigenvectors of the curvature of a softmax at these shares.
 
-        A rare class has little curvature there, and far more where its records are. So
-        eigenvalues below a part of their mean are raised, as those of rare indicators are.
+        A rare class has little curvature there, but far more where its records are. So eigenvalues
+        below a part of their mean are raised, like those of rare indicators.
         """
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
-        values, vectors = values[1:], vectors[:, 1:]  # all classes alike: no contrast
+        values, vectors = values[1:], vectors[:, 1:]  # equal scores for all classes: no contrast
         values = np.maximum(values, flattest * values.mean())
-        level = np.log(shares)
-        return cls(shares, vectors / np.sqrt(values), np.sqrt(values) * (level @ vectors))
+        scores = np.log(shares)
+        return cls(shares, vectors / np.sqrt(values), np.sqrt(values) * (scores @ vectors))
 
     @property
     def noise(self) -> FloatArray:
-        """The noise of each contrast over that of a class."""
+        """The ratio of the noise of each contrast to that of a class."""
         return np.asarray(np.linalg.norm(self.basis, axis=0))
 
     @property
     def mean_noise(self) -> float:
-        """The root mean square of these."""
+        """The root mean square of these ratios."""
         return math.sqrt(float(np.mean(self.noise**2)))
 
 
@@ -94,7 +95,7 @@ class ClassGeometry(Geometry):
 
     @cached_property
     def penalty(self) -> FloatArray:
-        """No ridge."""
+        """Zero: there is no ridge."""
         return np.zeros((self.width, self.width))
 
 
@@ -102,24 +103,24 @@ def corrected(
     session: FitSession, view: View, shares: FloatArray, whitening: Whitening, clipping: Clipping,
     weights: FloatArray, noise: FloatArray,
 ) -> tuple[FloatArray, Estimate | None]:  # fmt: skip
-    """Correct standardised weights, one class per row, if the plan has that; also return errors.
+    """Correct standardised weights, a row per class, if planned; also return the estimate.
 
-    Column by column, ``noise`` has the move of all weights by one unit of independent noise.
+    A column of ``noise`` is the move of all weights by one unit of an independent noise.
     """
     basis = Contrasts.at(shares, flattest=RAREST).basis
     matrix = np.asarray(np.kron(basis, view.whitening), dtype=np.float64)
-    nothing = np.zeros(view.height)  # is read of columns by the correction of a likelihood
+    unused = np.zeros(view.height)  # the correction of a likelihood needs no facts of columns
     geometry = ClassGeometry(
         session.loss, view.units, replace(whitening, matrix=matrix),
-        nothing, nothing, nothing > 0.0,
+        unused, unused, unused > 0.0,
         bound=view.bound,
         weight_unit=session.plan.problem.n_rows / session.problem.n_rows,
         n_classes=len(basis),
     )  # fmt: skip
-    came = NewtonIterate(weights.ravel(), weights.ravel(), 0.0, session.n_rows())
+    iterate = NewtonIterate(weights.ravel(), weights.ravel(), 0.0, session.n_rows())
     fit = Fit(
         geometry, clipping, StepShortening.none(geometry.width), weights.ravel(),
-        geometry.inverse @ noise, iterates=(came,),
+        geometry.inverse @ noise, iterates=(iterate,),
     )  # fmt: skip
     fit = correct(session, fit)
     return fit.weights.reshape(weights.shape), fit.estimate
@@ -132,37 +133,37 @@ def solution_of_classes(
     """Return coefficients of all classes, and intervals of their differences from the first.
 
     Intervals list the coefficients of all other classes first, then their intercepts. ``left_out``
-    has the reason of each column that was not fitted, and an empty text for others.
+    has the reason why a column was not fitted, or an empty text.
     """
     others, height = len(coef) - 1, len(left_out) + 1
-    places = np.arange(others * height).reshape(others, height)
-    order = np.append(places[:, :-1], places[:, -1])
-    why = [*(f"{NOT_ESTIMATED}: {each}" if each else "" for each in left_out), ""]
-    reasons = np.tile(np.array(why, dtype=object), others)
+    positions = np.arange(others * height).reshape(others, height)
+    order = np.append(positions[:, :-1], positions[:, -1])
+    by_column = [*(f"{NOT_ESTIMATED}: {each}" if each else "" for each in left_out), ""]
+    reasons = np.tile(np.array(by_column, dtype=object), others)
     unknown = np.full((others, height), math.nan)
-    found = Solution(
+    solution = Solution(
         coef, 0.0, plan, unknown, math.nan, np.zeros((0, coef.size)), unknown,
         covariance_root=np.full((order.size, order.size), math.nan), notes=notes,
     )  # fmt: skip
     if estimate is None or not estimate.settled:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {LITTLE if estimate is None else UNSETTLED}"
-        return replace(found, reasons=tuple(map(str, reasons[order])))
-    whole, apart = estimate.whole(), np.column_stack([-np.ones(others), np.eye(others)])
-    jacobian = np.asarray(np.kron(apart, units.jacobian(Link.LOGIT)), dtype=np.float64)
-    unresolved = follows(jacobian, estimate.unresolved, whole)
+        return replace(solution, reasons=tuple(map(str, reasons[order])))
+    covariance, differences = estimate.whole(), np.column_stack([-np.ones(others), np.eye(others)])
+    jacobian = np.asarray(np.kron(differences, units.jacobian(Link.LOGIT)), dtype=np.float64)
+    unresolved = follows(jacobian, estimate.unresolved, covariance)
     reasons[unresolved & (reasons == "")] = f"{NOT_ESTIMATED}: {UNRESOLVED_COLUMN}"
-    estimated, root = reasons == "", jacobian @ square_root(whole)
-    moving = follows(jacobian, estimate.moving(), whole)
+    estimated, root = reasons == "", jacobian @ square_root(covariance)
+    moving = follows(jacobian, estimate.moving(), covariance)
     reasons[moving & estimated] = f"{NO_INTERVAL}: {STILL_MOVING}"
     settled = reasons == ""
     noise, std = (
         np.where(known, np.linalg.norm(each, axis=1), math.nan).reshape(others, height)
         for known, each in ((estimated, jacobian @ estimate.noise), (settled, root))
     )
-    each = estimate.weights.reshape(-1, height)
-    center = np.array([np.append(*units.coefficients(weights)) for weights in each])
+    by_class = estimate.weights.reshape(-1, height)
+    center = np.array([np.append(*units.coefficients(weights)) for weights in by_class])
     return replace(
-        found,
+        solution,
         center=np.nan_to_num(center[1:] - center[0]).ravel()[order],
         coef_noise_std=noise,
         coef_std=std,

@@ -1,11 +1,11 @@
 """Shares of several classes, from released counts, and whether a fit can be better than the shares.
 
 No probability exceeds one, so no fit can reduce the mean log-loss of the shares by more than their
-entropy. If classes are rare, the entropy is small, and the noise of their counts causes most of the
-loss of a constant. So the first release counts the classes; a second one counts them again, with
-the budget that reduces this loss to a small part of the entropy. If a comparison could not detect a
-gain of most of the entropy, the rest of the budget goes to counts as well. All of this depends only
-on released counts and public numbers.
+entropy. If classes are rare, the entropy is small, and the noise of counts causes most of the loss
+of a constant. So the first release counts the classes, and a second release counts them again, with
+the budget that reduces this loss to a small part of the entropy. If a comparison could not detect
+that a fit gains most of the entropy, the rest of the budget goes to counts as well. All of this
+depends only on released counts and public numbers.
 
 Reference
 ---------
@@ -27,16 +27,16 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.newton.choices import compare_classes
 from tailguard.solvers.session import BudgetSession
 
-# A class is assumed to have at least this many records per standard deviation of the noise.
+# A class is assumed to have at least this many standard deviations of the noise as records.
 LEAST_COUNT = 0.5
-# Classes are counted again if noise is expected to cost the shares more than this part of the
-# entropy. At epsilon 3, with 2,000 simulated records and rare classes, this halves the loss of the
-# shares. With .0005 they lose .4 of that, and fits that are kept gain .03 less.
+# Classes are counted again if noise is expected to add more than this part of the entropy to the
+# loss of the shares. At epsilon 3, with 2,000 simulated records and rare classes, this halves the
+# loss of the shares. With .0005 the loss is .4 of that, but fits that are kept gain .03 less.
 LARGEST_LOSS = 0.003
-# No fit is tried if a comparison only detects gains above this part of the entropy. A limit of a
-# fifth would exclude fits that gain two thirds of it (n * mu of 300, one record in a hundred of the
-# rarest class). Of over a hundred fits with equally strong signals, those beyond .5 lost .03 to .24
-# of it.
+# No fit is tried if a comparison detects only gains above this part of the entropy. A limit of a
+# fifth would exclude fits that gain two thirds of the entropy (n * mu of 300, one record in a
+# hundred of the rarest class). Of over a hundred fits with equally strong signals, those beyond .5
+# lost .03 to .24 of the entropy.
 LARGEST_MARGIN = 0.5
 
 
@@ -49,7 +49,7 @@ class ClassCounts:
 
     @property
     def likely(self) -> FloatArray:
-        """The counts, raised to at least one and ``LEAST_COUNT`` deviations of the noise."""
+        """The counts, each at least one and at least ``LEAST_COUNT`` noise deviations."""
         return np.maximum(self.counts, max(LEAST_COUNT * math.sqrt(self.variance), 1.0))
 
     @property
@@ -73,7 +73,7 @@ class ClassCounts:
 
 def backward_counts(view: View, classes: int) -> WhitenedHistogram:
     """Return the query that counts each class, the last one first."""
-    # At scores of zero a residual is minus the class's number.
+    # At scores of zero a residual is minus the number of the class.
     return WhitenedHistogram(view, "residual", Bins("linear", 0.5 - classes, 1.0, classes))
 
 
@@ -87,18 +87,18 @@ def count_classes(session: BudgetSession, classes: int, stage: Stage) -> ClassCo
 def sharpened(
     session: BudgetSession, counted: ClassCounts, first: Stage, again: Stage
 ) -> ClassCounts:
-    """Count again with the budget that reduces the loss of shares enough, at most ``again``'s."""
-    more = first.mu * math.sqrt(max(counted.loss / LARGEST_LOSS - 1.0, 0.0))
-    if more == 0.0:
+    """Count again; the budget reduces the loss of shares enough, if that of ``again`` can."""
+    mu = first.mu * math.sqrt(max(counted.loss / LARGEST_LOSS - 1.0, 0.0))
+    if mu == 0.0:
         return counted
-    stage = replace(again, mu=min(more, again.mu))
+    stage = replace(again, mu=min(mu, again.mu))
     return counted.joined(count_classes(session, counted.counts.size, stage))
 
 
 def can_win(session: BudgetSession, shares: FloatArray, choice: Stage) -> bool:
-    """Whether a comparison at this stage could detect that a fit is better than the shares."""
-    _, sure = compare_classes(session, _view(session), shares, choice)
-    return sure <= LARGEST_MARGIN * -float(shares @ np.log(shares))
+    """Whether a comparison at this stage could detect a fit that is better than the shares."""
+    _, margin = compare_classes(session, _view(session), shares, choice)
+    return margin <= LARGEST_MARGIN * -float(shares @ np.log(shares))
 
 
 def _view(session: BudgetSession) -> View:

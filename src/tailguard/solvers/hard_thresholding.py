@@ -1,15 +1,15 @@
-"""Private iterative hard thresholding: sparse weights, a block of records and a peeling per step.
+"""Private iterative hard thresholding: each step peels sparse weights from one block of records.
 
 The records are split into disjoint blocks. Each step moves the weights along the mean gradient of
-one block, chooses the largest entries of the result, and adds noise to them: noise in a few
-entries, and not in a thousand. A record is in one block, so every step may spend the whole budget,
-and all blocks together cost as much as one.
+one block, chooses the largest entries of the result, and adds noise to them: a few entries get
+noise instead of a thousand. A record is in one block, so every step may spend the whole budget, and
+all blocks together cost as much as one block.
 
 Reference
 ---------
 Tao, Wu, Cheng and Wang 2022, Algorithm 5; Cai, Wang and Zhang 2021, Algorithm 3; McSherry 2009,
-Theorem 4 (disjoint blocks). The noise is that of an exact accounting, and threshold and steps
-follow from it: see ``solvers/limits.py``.
+Theorem 4 (disjoint blocks). The noise comes from exact accounting; it determines threshold and
+steps (``solvers/limits.py``).
 """
 
 import math
@@ -64,36 +64,36 @@ def peeling_stage(
     ratio
         Sensitivity of an entry over the scale of its noise.
     n_selected, n_free
-        How many entries are chosen, and how many are released without a choice.
+        How many entries are chosen, and how many are always released.
     """
-    one = peeling_event(form, ratio, n_selected, n_free)
+    event = peeling_event(form, ratio, n_selected, n_free)
     share = ratio * share_factor(form, n_selected, n_free)
     return Stage(
         "descent",
         "the largest entries of steps, a block of records each",
-        math.sqrt(2.0 * ZcdpAccountant().compose(one).rho),
+        math.sqrt(2.0 * ZcdpAccountant().compose(event).rho),
         1,
         size,
         block_map=BLOCK_MAP,
         n_blocks=n_blocks,
         share=Gaussian(share) if form == "peeled-gaussian" else Laplace(share),
-        kept=one,
+        kept=event,
     )
 
 
 def best_form(
     guarantee: Guarantee, earlier: Iterable[Event], n_selected: int, n_free: int
 ) -> tuple[str, float]:
-    """Return the form of least noise that the guarantee allows after ``earlier``, and its ratio."""
-    beside = tuple(earlier)
+    """Return the form with the least noise that the guarantee allows, and its ratio."""
+    earlier_events = tuple(earlier)
 
     def largest_ratio(form: str) -> float:
         """Return the largest ratio that the guarantee allows."""
 
         def event_of(ratio: float) -> Event:
             """Return the cost of all releases at a ratio."""
-            one = peeling_event(form, ratio, n_selected, n_free)
-            return Composed((*beside, Parallel(BLOCK_MAP, 0, one)))
+            peeling = peeling_event(form, ratio, n_selected, n_free)
+            return Composed((*earlier_events, Parallel(BLOCK_MAP, 0, peeling)))
 
         return calibrate(event_of, guarantee, guess=0.1, accuracy=ACCURACY)
 
@@ -104,7 +104,7 @@ def best_form(
 
 
 def std_of(form: str) -> float:
-    """Return the standard deviation of a value's noise, in noise scales."""
+    """Return the standard deviation of the noise of a value, in noise scales."""
     return 1.0 if form == "peeled-gaussian" else math.sqrt(2.0)
 
 
@@ -113,7 +113,7 @@ HIDDEN = (
     "predictions may be worse than a constant"
 )
 
-# As for the diameter of sample and aggregate: the product of two such numbers is a finite float.
+# Limits of public scales: the product of two such numbers is a finite float.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 PerColumn = float | Sequence[float] | FloatArray
@@ -135,7 +135,8 @@ class HardThresholding:
     feature_center
         Public centres of the columns, one number or one per column.
     target_scale, target_center
-        The same for the target; without a scale both are released if the loss needs them.
+        The public scale and centre of the target. Without a scale both are released if the loss
+        needs them.
     units_share
         The share of ``mu**2`` that is spent on units.
 
@@ -145,8 +146,8 @@ class HardThresholding:
 
     Edge cases
     ----------
-    If there are no more features than are kept, no choice is made and none is paid for. An
-    intercept is always kept, and not counted. Pure DP needs stated units, and has Laplace noise.
+    If ``n_nonzero`` is at least the number of features, all are kept and no choice costs budget. An
+    intercept is always kept and does not count. Pure DP needs stated units, and uses Laplace noise.
 
     Reference
     ---------
@@ -176,11 +177,11 @@ class HardThresholding:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_ranges(self)
-        check_given(self, _in_reach, "threshold", "step_size", "target_scale")
+        check_given(self, _check_scale, "threshold", "step_size", "target_scale")
         center = _per_column("feature_center", self.feature_center, check_finite)
         object.__setattr__(self, "feature_center", center)
         if self.feature_scale is not None:
-            scale = _per_column("feature_scale", self.feature_scale, _in_reach)
+            scale = _per_column("feature_scale", self.feature_scale, _check_scale)
             object.__setattr__(self, "feature_scale", scale)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
@@ -207,7 +208,7 @@ class HardThresholding:
         )
         size = units.stated.size
         descent = peeling_stage(form, ratio, *counts, n_blocks=limits.n_steps, size=size)
-        # Its numbers are on the lattice of a Gaussian release of the same cost: it must exist.
+        # The lattice is that of a Gaussian release of the same cost, so this release must exist.
         replace(descent, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver="hard-thresholding",
@@ -257,7 +258,7 @@ class HardThresholding:
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
     ) -> tuple[str, float]:
-        """Return the form of least noise, and its sensitivity over noise scale."""
+        """Return the form with the least noise, and the ratio of sensitivity to noise scale."""
         return best_form(promise, (stage.event for stage in earlier), n_selected, n_free)
 
     def _check(self, problem: Problem) -> int:
@@ -293,7 +294,7 @@ class HardThresholding:
         return n_nonzero
 
     def _units(self, problem: Problem) -> SharedScale:
-        """Return the stated units, and which others to release."""
+        """Return the stated units, and mark those to release."""
         stated = Units(
             _vector("feature_center", self.feature_center, problem.n_features),
             _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
@@ -318,8 +319,8 @@ def _per_column(name: str, value: Any, check: Callable[[str, object], float]) ->
     return tuple(check(name, entry) for entry in entries.ravel().tolist())
 
 
-def _in_reach(name: str, value: object) -> float:
-    """Check a scale: outside the limits the noise of a step would leave the range of floats."""
+def _check_scale(name: str, value: object) -> float:
+    """Check a scale: outside these limits the noise of a step might not be a finite float."""
     check_positive(name, value)
     return check_between(name, value, SMALLEST, LARGEST)
 
@@ -336,7 +337,7 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
-    """Bound how many numbers a plan releases, before its steps are chosen."""
+    """Return the largest number of coordinates a plan may release, for any number of steps."""
     stated = Units.raw(problem.n_features, intercept=False)
     both = (
         SharedScale(problem, stated, True, problem.link.scaled, by_column)
@@ -356,14 +357,14 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
     if problem.constraint is not None:
         coef = problem.constraint.project(coef)
-    # Later steps shrink the noise of a step as they shrink distances.
-    left = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
-    reach = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
-    noise = reach * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(left)
+    # Later steps shrink the noise of a step in the same way as they shrink distances.
+    remaining = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
+    sensitivity = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
+    noise = sensitivity * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(remaining)
     gain = units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0
-    # Without a signal, the entries with the largest noise are chosen.
+    # If there is no signal, the entries with the largest noise are chosen.
     kept = weights[: problem.n_features]
     largest = float(plan.settings["largest_noise"])
     hidden = bool(kept @ kept <= np.count_nonzero(kept) * largest**2)

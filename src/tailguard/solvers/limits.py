@@ -37,7 +37,7 @@ def centre_fraction(loss: Loss) -> float:
     return float(round(-below / (above - below), 12))
 
 
-def leans(loss: Loss) -> bool:
+def is_asymmetric(loss: Loss) -> bool:
     """Whether ``centre_fraction`` is not 1/2, as for a quantile loss."""
     return centre_fraction(loss) != 0.5
 

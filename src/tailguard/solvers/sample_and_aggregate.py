@@ -1,12 +1,12 @@
-"""Sample and aggregate: minimise on blocks of records, and release a central one of the minimisers.
+"""Sample and aggregate: minimise on blocks of records, and release a central minimiser.
 
-No gradient is released: every block of records has a minimiser of its own, and one of these, near
-to most of the others, leaves with noise that follows how near they are. It costs one release.
+No gradient is released. Every block of records has its own minimiser. One minimiser that is near
+most others is released, with noise that depends on how near they are. This costs one release.
 
 Reference
 ---------
 Wang, Xiao, Devadas and Xu 2020, Algorithm 1 and Theorems 1 and 2; Nissim, Raskhodnikova and Smith
-2007. What the paper prints for the scale of the noise is not smooth: the query has what is.
+2007. The printed scale of the noise is not smooth; the query uses a smooth one.
 """
 
 from dataclasses import dataclass
@@ -31,19 +31,20 @@ class SampleAndAggregate:
     Parameters
     ----------
     n_blocks
-        How many blocks; None takes as many as the noise can use, of ``least_rows`` each.
+        How many blocks; None takes as many as the noise can use, with ``least_rows`` records each.
     least_rows
-        How many records a block has at least, where ``n_blocks`` is None.
+        The least number of records in a block if ``n_blocks`` is None.
     diameter
-        Minimisers are moved into a ball of this diameter around the start; None takes that of the
-        set.
+        Minimisers are moved into a ball of this diameter around the start; None takes the diameter
+        of the set.
     start
         A public start, one number for every coordinate.
     ridge
         Keeps the minimiser of a block unique.
     layout
-        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, of which noise needs far more;
-        where no draw of these is found they are disjoint, and the plan says so.
+        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, which need far more blocks for the
+        same noise. If no draw of overlapping blocks is found, the blocks are disjoint, and the plan
+        says so.
     calibration
         ``"tight"``: proved constants. ``"numerical"``: less noise; certified, not proved.
         ``"published"``: the paper's constants, which waste half of the budget.
@@ -51,16 +52,16 @@ class SampleAndAggregate:
     Guarantee
     ---------
     The run costs at most the guarantee, which must be (epsilon, delta), for every input and loss.
-    That is proved in real arithmetic, and certified numerically for ``"numerical"``.
+    This is proved in real arithmetic, and certified numerically for ``"numerical"``.
 
     Edge cases
     ----------
-    A minimisation that fails gives the start for its block. Other guarantees are refused: the cost
-    is neither Gaussian nor concentrated.
+    If the minimisation on a block fails, its minimiser is the start. Other guarantees are refused,
+    since the cost is neither Gaussian nor concentrated.
 
     Reference
     ---------
-    Wang, Xiao, Devadas and Xu 2020, Algorithm 1; the noise is on a scale that is smooth.
+    Wang, Xiao, Devadas and Xu 2020, Algorithm 1, with a smooth scale of the noise.
 
     Examples
     --------
@@ -84,12 +85,12 @@ class SampleAndAggregate:
     name = "sample-and-aggregate"
 
     def __post_init__(self) -> None:
-        """Check the public numbers; what concerns the query it checks itself."""
+        """Check the public numbers; the query checks its own parameters."""
         check_ranges(self, calibration=PROVED, layout=LAYOUTS)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Choose blocks and noise; numbers only."""
-        require(  # what could only fail after the budget is reserved
+        """Choose blocks and noise from public numbers."""
+        require(  # checked here, since a run would fail after the budget is reserved
             problem.scored is not None and not problem.has_offset,
             f"solver {self.name!r} must be given a loss of one score, and no offset; got "
             f"{type(problem.loss).__name__}.",
@@ -100,8 +101,8 @@ class SampleAndAggregate:
         share = Approximate(promise.epsilon, promise.delta)
         public = query.calibrate_event(problem.n_rows, problem.n_features, share)
         purpose = f"{query.name}, with noise that follows the records"
-        kept = {"kept": public.event, "by_place": True}
-        stage = Stage.of(share, "descent", purpose, 1, public.size, **kept)
+        parts = {"kept": public.event, "by_place": True}
+        stage = Stage.of(share, "descent", purpose, 1, public.size, **parts)
         return Plan(
             solver=self.name,
             problem=problem,
@@ -123,22 +124,22 @@ class SampleAndAggregate:
         )
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Ask for the central minimiser, and put it into the set."""
+        """Release the central minimiser, and project it onto the set."""
         problem, stage = plan.problem, plan.stages[0]
-        found = gate.ask(self._query_for(problem), None, stage)
-        weights = set_of(problem).project(found)
+        minimiser = gate.ask(self._query_for(problem), None, stage)
+        weights = set_of(problem).project(minimiser)
         return solved_at(plan, weights, weights[None, :])
 
     def query(
         self, size: int, estimator: BlockEstimator = no_estimate, diameter: float | None = None
     ) -> SampleAggregate:
         """Return the query for ``size`` weights; its public numbers do not need the estimator."""
-        reach = self.diameter or diameter
-        assert reach is not None  # plans see to it
+        ball_diameter = self.diameter or diameter
+        assert ball_diameter is not None  # checked by the plan
         return SampleAggregate(
             estimator,
             center=(self.start,) * size,
-            diameter=reach,
+            diameter=ball_diameter,
             n_blocks=self.n_blocks,
             least_rows=self.least_rows,
             layout=self.layout,
@@ -146,7 +147,7 @@ class SampleAndAggregate:
         )
 
     def promise(self, guarantee: Guarantee, size: int) -> ApproxDP:
-        """Return what the release may spend, or refuse a guarantee of another kind."""
+        """Return the guarantee that the release may spend; refuse other kinds of guarantee."""
         promise = usable_guarantee(guarantee, size)
         if not isinstance(promise, ApproxDP):
             raise InputError(

@@ -2,18 +2,18 @@
 
 Each class has a score, and the scores of a record add up to zero. Units and whitening are those of
 two classes. At the released shares ``p`` of the classes the curvature of the log-loss is
-``diag(p) - p p'`` times the second moments of rows. Along the eigenvectors of ``diag(p) - p p'``
-(contrasts) and in whitened rows, a Newton step is the mean gradient over one number, as for two
-classes. One release has the gradients of all classes; its sensitivity does not grow with their
-number.
+``diag(p) - p p'`` times the second moments of rows. The eigenvectors of ``diag(p) - p p'`` are
+called contrasts. Along them, in whitened rows, a Newton step is the mean gradient divided by one
+number, as for two classes. One release has the gradients of all classes, and its sensitivity does
+not grow with their number.
 
-A fit starts at the constant with the released shares. It is shrunk towards that constant, each
-contrast by its own noise. If the budget suffices, it is corrected by contributions, as for two
-classes (``class_correction``); this gives intervals. Each class keeps at least a fixed part of its
-share, so no record loses more against the constant than the logarithm of that part, and the
-comparison needs no cut of losses. Finally the fit is compared with the constant, which stays unless
-the fit's mean log-loss is surely lower. If no fit could surely win (``class_shares``), none is
-tried.
+A fit starts at the constant with the released shares. Each contrast is shrunk towards that constant
+by its own noise. If the budget suffices, the fit is corrected by contributions, as for two classes
+(``class_correction``); this gives intervals. Finally the fit is compared with the constant. The
+constant is kept unless the mean log-loss of the fit is clearly lower. Each class keeps at least a
+fixed part of its share, so no record loses more against the constant than the logarithm of that
+part, and the comparison need not cut losses. If no fit could be clearly better (``class_shares``),
+none is tried.
 
 Reference
 ---------
@@ -86,23 +86,25 @@ from tailguard.solvers.session import BEYOND_FLOATS, usable
 from tailguard.solvers.units import columns_of
 
 COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
-# How clearly counts should stand out: n times their share of mu. They get between a hundredth and a
-# fifth of the squared budget. If classes are even their noise, half a percent of the records, is
-# all that a constant loses. Second counts may spend what the first leave of that fifth.
+# The desired precision of counts, n times the mu of their stage, and the smallest and the largest
+# share of mu**2 for counts. If classes are equally frequent, the noise of counts, half a percent of
+# the records, is the only error of a constant. Second counts may spend the rest of the largest
+# share.
 COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
 CHOICE_SHARE = 0.1
-# The correction's share of mu**2, and the n * mu above which there is one: LEAST_CORRECTED, or
-# CORRECTED_CUBE times the cube of the number of weights besides those of the first class. Above it
-# four tables and three laws lose at most .0073 of what is explained, in the mean of 4 fits (six
-# classes of drivers, 50 weights); with a share of .55 at two thirds of it they lost .027, with .55
-# and 80 times the power of 1.5 .13. Three classes with weak signals lost .05 at 2,000, and .004
-# (one of 12 fits .019) at 3,800.
+# The share of mu**2 for the correction, and the n * mu from which there is a correction:
+# LEAST_CORRECTED, or CORRECTED_CUBE times the cube of the number of weights besides those of the
+# first class if that is more. Above this limit four tables and three simulated laws lose at most
+# .0073 of the explained part of the loss, in the mean of 4 fits (six classes of drivers, 50
+# weights). With a share of .55 at two thirds of the limit they lost .027; with .55 at 80 times the
+# power 1.5 of the number of weights they lost .13. Three classes with weak signals lost .05 at
+# 2,000, and .004 (one of 12 fits .019) at 3,800.
 CORRECTION_SHARE, LEAST_CORRECTED, CORRECTED_CUBE = 0.3, 3800.0, 1.0
-# The number of rounds grows with n * mu over this many times the number of weights, up to the most.
+# The unit of n * mu per weight in the number of rounds (``rounds_for``), and the most rounds.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
 # A round with little noise repeats this part of the last step, since curvature is lower where
-# scores spread. On a table of eight classes 96 rounds went 90 % of the way without it, 99 % with
-# it.
+# scores spread. On a table of eight classes 96 rounds covered 90 % of the distance without it, and
+# 99 % with it.
 MOMENTUM = 0.8
 NO_INTERVALS = "no intervals: "
 ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
@@ -125,8 +127,8 @@ class SoftmaxNewton:
 
     Guarantee
     ---------
-    The run spends at most the plan's event, whose total is at most the guarantee, for every input:
-    each stage states its sensitivity, and every choice rests on public and released numbers.
+    For every input, the run spends at most the plan's event, whose total is at most the guarantee:
+    each stage states its sensitivity, and every choice depends on public and released numbers only.
 
     Examples
     --------
@@ -138,26 +140,30 @@ class SoftmaxNewton:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
-        more = "for more than two classes by the default method."
-        require(problem.intercept, f"fit_intercept must be True {more}")
-        require(not problem.has_offset, f"offset must be None {more}")
-        require(problem.constraint is None, f"constraint must be None {more}")
+        purpose = "for more than two classes by the default method."
+        require(problem.intercept, f"fit_intercept must be True {purpose}")
+        require(not problem.has_offset, f"offset must be None {purpose}")
+        require(problem.constraint is None, f"constraint must be None {purpose}")
         two, mu = _of_two(problem), guarantee.gaussian_mu()
-        alone = scales_hide(two, guarantee, bulk=1.0)
-        if alone and constant_hides(two, mu):
+        only_counts = scales_hide(two, guarantee, bulk=1.0)
+        if only_counts and constant_hides(two, mu):
             raise refusal(two, guarantee)
         shares = _shares(problem, mu)
-        coordinates = sum(each.coordinates for each in _stages(problem, shares, 1.0, alone=alone))
-        hidden = alone or rarely_beats_constant(two, guarantee)
+        coordinates = sum(
+            stage.coordinates for stage in _stages(problem, shares, 1.0, only_counts=only_counts)
+        )
+        may_be_hidden = only_counts or rarely_beats_constant(two, guarantee)
         return Plan(
             solver="softmax-newton",
             problem=problem,
             guarantee=guarantee,
-            stages=_stages(problem, shares, usable_mu(guarantee, coordinates), alone=alone),
+            stages=_stages(
+                problem, shares, usable_mu(guarantee, coordinates), only_counts=only_counts
+            ),
             settings={"classes": _classes(problem), "feature_bound": shares.bound},
             assumptions=("columns vary, and their scales can be told from the noise",),
             remarks=(ESTIMAND if shares.correction > 0.0 else NO_INTERVALS + LITTLE,),
-            warnings=(warning(two, guarantee, constant=alone),) if hidden else (),
+            warnings=(warning(two, guarantee, constant=only_counts),) if may_be_hidden else (),
             takes_persons=True,
         )
 
@@ -176,29 +182,30 @@ def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
         return _constant(plan, counted.shares, ONLY_SHARES)
     if session.plans(AGAIN):
         counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
-    alive, hidden = np.zeros(session.problem.n_features, dtype=np.bool_), NONE_CAN_WIN
+    detected, reason = np.zeros(session.problem.n_features, dtype=np.bool_), NONE_CAN_WIN
     if can_win(session, counted.shares, session.stage(CHOICE)):
-        hidden = ONLY_SHARES
+        reason = ONLY_SHARES
         with suppress(*BEYOND_FLOATS):
-            units, found = find_units(session, columns_of(session.problem))
-            alive = found.detected[: alive.size]
-    if not alive.any():
+            units, scales = find_units(session, columns_of(session.problem))
+            detected = scales.detected[: detected.size]
+    if not detected.any():
         counted = counted.joined(count_classes(session, classes, session.rest()))
-        return _constant(plan, counted.shares, hidden)
+        return _constant(plan, counted.shares, reason)
     session.share_out(COUNTS, AGAIN)
     rarest = float(counted.shares.min())
     events = rarest * (1.0 - rarest) * session.n_rows() * session.plan.total_mu
     enough = events >= EVENTS_FOR_CORRECTION * (session.problem.n_features + 1)
-    if session.plans("contribution rounds") and not enough:  # the rounds get its budget
+    # If the correction is dropped, the rounds get its budget.
+    if session.plans("contribution rounds") and not enough:
         session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
     try:
-        solved = _fitted(session, plan, units, np.append(alive, True), counted.shares)
+        solution = _fitted(session, plan, units, np.append(detected, True), counted.shares)
     except BEYOND_FLOATS:
         return _constant(plan, counted.shares, OVERFLOWED)
     if not session.dropped:
-        return solved
-    reasons = tuple(each.replace(LITTLE, RARE_CLASS) for each in solved.reasons)
-    return replace(solved, reasons=reasons, notes=(*solved.notes, NO_INTERVALS + RARE_CLASS))
+        return solution
+    reasons = tuple(each.replace(LITTLE, RARE_CLASS) for each in solution.reasons)
+    return replace(solution, reasons=reasons, notes=(*solution.notes, NO_INTERVALS + RARE_CLASS))
 
 
 def _classes(problem: Problem) -> int:
@@ -213,35 +220,35 @@ def _classes(problem: Problem) -> int:
 
 
 def _of_two(problem: Problem) -> Problem:
-    """Return the problem of two classes, which has the same units and whitening."""
+    """Return the same problem with two classes: its units and whitening are the same."""
     _classes(problem)
     return replace(problem, loss=Logistic())
 
 
 def _width(problem: Problem) -> int:
-    """Return the number of weights, without those of the first class."""
+    """Return the number of weights without those of the first class."""
     return problem.size - problem.n_features - 1
 
 
 def _shares(problem: Problem, mu: float) -> Shares:
-    """Return the shares of two classes, with rounds for all weights."""
+    """Return the shares of two classes, but with rounds for the weights of all classes."""
     budget, two = problem.n_rows * mu, _of_two(problem)
     counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
     rounds = rounds_for(problem.size, budget, ROUNDS_UNIT, MOST_ROUNDS)
     enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _width(problem) ** 3)
-    found = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
+    shares = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
     return replace(
-        found, constant=counts, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough
+        shares, constant=counts, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough
     )
 
 
-def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tuple[Stage, ...]:
-    """Plan every release; if ``alone``, only the weight of records and counts of classes."""
+def _stages(problem: Problem, shares: Shares, mu: float, *, only_counts: bool) -> tuple[Stage, ...]:
+    """Plan every release, or with ``only_counts`` the weight of records and class counts."""
     classes, height = _classes(problem), problem.n_features + 1
     weighed = WEIGHT_SHARE * problem.has_weights
-    counts = 1.0 - weighed if alone else shares.constant
+    counts = 1.0 - weighed if only_counts else shares.constant
     square, bins = height * (height + 1) // 2, ROW_NORM_BINS.count
-    once = [
+    releases = [
         (WEIGHT, WEIGHING, weighed, 2),
         (COUNTS, "how many records each class has", counts, classes),
         (AGAIN, "the same where a class is rare", LARGEST_COUNTS - shares.constant, classes),
@@ -249,9 +256,9 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
         ("second moments", "second moments of the columns", shares.second_moments, square),
         ("whitened row norms", "norms of whitened rows", shares.whitened_row_norms, bins),
         (CHOICE, "whether the fit, half of it or its constant is kept", shares.fit_choice, 2),
-    ][: 2 if alone else None]
-    planned = [(name, why, share, 1, size) for name, why, share, size in once]
-    if alone:
+    ][: 2 if only_counts else None]
+    planned = [(name, purpose, share, 1, size) for name, purpose, share, size in releases]
+    if only_counts:
         return tuple(planned_stages(planned, mu))
     width = _width(problem)
     planned += correction_releases(width, shares.correction, curved=True, sampled=False)
@@ -261,23 +268,24 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, alone: bool) -> tupl
 
 
 def _fitted(
-    session: FitSession, plan: Plan, units: Units, alive: FloatArray, shares: FloatArray
+    session: FitSession, plan: Plan, units: Units, detected: FloatArray, shares: FloatArray
 ) -> Solution:
-    """Whiten, take the rounds, and keep the fit, half of it or its constant."""
-    view = View(None, units, np.diag(alive.astype(np.float64)), bound=session.shares.bound)
+    """Whiten rows, take the rounds, and choose between the fit, half of it and its constant."""
+    view = View(None, units, np.diag(detected.astype(np.float64)), bound=session.shares.bound)
     moments, noise_std = second_moments(session, view)
-    used = np.flatnonzero(alive)
-    level = noise_level(noise_std, used.size)
-    whitening = whiten(moments[np.ix_(used, used)], level, curved=True)
-    view = view.through(np.eye(alive.size)[:, used] @ whitening.matrix)
+    used = np.flatnonzero(detected)
+    noise_edge = noise_level(noise_std, used.size)
+    whitening = whiten(moments[np.ix_(used, used)], noise_edge, curved=True)
+    view = view.through(np.eye(detected.size)[:, used] @ whitening.matrix)
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
     counts, noise_std = session.histograms(lengths, None, session.stage("whitened row norms"))
-    seen = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
-    rows = RowNormDistribution(seen, whitening.effective_dim)
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
+    rows = RowNormDistribution(distribution, whitening.effective_dim)
     if not rows.seen:
         return _constant(plan, shares, "no coefficient was fitted: noise hid how long records are")
     contrasts = Contrasts.at(shares)
-    # A gradient of all classes has sqrt(2) times the norm of one, and contrasts their own noise.
+    # The gradient of all classes has sqrt(2) times the norm of that of two classes. Each contrast
+    # has its own noise.
     clipping = choose_clip(
         rows,
         SlopeDistribution.of_likelihood(math.sqrt(2.0) * contrasts.mean_noise),
@@ -286,13 +294,13 @@ def _fitted(
         evenness=session.evenness,
     )
     start = np.outer(contrasts.start, np.linalg.pinv(view.whitening)[:, -1])
-    found, noise = _take_rounds(session, view, clipping, contrasts, start)
-    through = np.kron(contrasts.basis, view.whitening)
+    contrast_weights, noise = _take_rounds(session, view, clipping, contrasts, start)
+    weights_of = np.kron(contrasts.basis, view.whitening)
     constant, weights = (
-        (through @ each.ravel()).reshape(len(shares), -1) for each in (start, found)
+        (weights_of @ each.ravel()).reshape(len(shares), -1) for each in (start, contrast_weights)
     )
-    given = (session, view, shares, whitening, clipping)
-    weights, estimate = corrected(*given, weights, through * noise.ravel())
+    geometry = (session, view, shares, whitening, clipping)
+    weights, estimate = corrected(*geometry, weights, weights_of * noise.ravel())
     candidates = usable(np.array([constant, weights, (constant + weights) / 2.0]))
     return _kept(session, plan, view, shares, candidates, estimate)
 
@@ -300,37 +308,39 @@ def _fitted(
 def _take_rounds(
     session: FitSession, view: View, clipping: Clipping, contrasts: Contrasts, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Take the rounds; return whitened contrasts, one per row, and the noise of each entry."""
-    rounds, last = session.shares.rounds, len(session.shares.rounds) - 1
+    """Take the rounds; return whitened weights, a row per contrast, and their noise."""
+    rounds, last_phase = session.shares.rounds, len(session.shares.rounds) - 1
     query = SoftmaxGradients(view, len(contrasts.basis), clipping.row_limit)
-    reach = contrasts.basis.T / clipping.curvature
-    shortening, here, way = StepShortening.none(start.size), start.ravel(), np.zeros(start.size)
+    to_step = contrasts.basis.T / clipping.curvature
+    shortening = StepShortening.none(start.size)
+    position, move = start.ravel(), np.zeros(start.size)
     steps: list[tuple[FloatArray, FloatArray, float]] = []
-    for phase, left in ((p, count - k) for p, count in enumerate(rounds) for k in range(count)):
-        stage = session.round(phase, left if phase == last else 0)
-        weights = contrasts.basis @ here.reshape(start.shape) @ view.whitening.T
-        gradient = (reach @ session.ask(query, usable(weights), stage)).ravel()
+    phases = ((phase, count - k) for phase, count in enumerate(rounds) for k in range(count))
+    for phase, rounds_left in phases:
+        stage = session.round(phase, rounds_left if phase == last_phase else 0)
+        weights = contrasts.basis @ position.reshape(start.shape) @ view.whitening.T
+        gradient = (to_step @ session.ask(query, usable(weights), stage)).ravel()
         noise_std = query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
         noise_std *= contrasts.mean_noise / clipping.curvature
-        shortening = shortening.after(here, gradient, noise_std)
+        shortening = shortening.after(position, gradient, noise_std)
         newton = -shortening.matrix @ gradient
         newton *= min(1.0, LONGEST_STEP / max(float(np.linalg.norm(newton)), 1e-300))
-        steps.append((here, here + newton, noise_std))
+        steps.append((position, position + newton, noise_std))
         variance = start.size * noise_std**2
         part = min(LARGEST_PART, LARGEST_PART**2 / variance)
         precision = np.array([noise for *_, noise in steps]) ** -2.0
         if part > precision[-1] / precision.sum():
-            way = MOMENTUM * max(1.0 - variance / LARGEST_PART, 0.0) * way + part * newton
-            here = here + way
+            move = MOMENTUM * max(1.0 - variance / LARGEST_PART, 0.0) * move + part * newton
+            position = position + move
         else:
-            way, here = 0.0 * way, _averaged(steps, contrasts, start)[0].ravel()
+            move, position = 0.0 * move, _averaged(steps, contrasts, start)[0].ravel()
     return _averaged(steps, contrasts, start)
 
 
 def _averaged(
     steps: list[tuple[FloatArray, FloatArray, float]], contrasts: Contrasts, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Average the later steps; shrink each contrast towards the constant's by its own noise."""
+    """Average the later steps; shrink each contrast towards the constant by its own noise."""
     starts, ends, noises = map(np.array, zip(*steps[int(BURN_IN * len(steps)) :], strict=True))
     mean, noise_std = weighted_mean(starts, ends, noises)
     rest = mean.reshape(start.shape) - start
@@ -345,13 +355,13 @@ def _kept(
     session: FitSession, plan: Plan, view: View, shares: FloatArray, weights: FloatArray,
     estimate: Estimate | None,
 ) -> Solution:  # fmt: skip
-    """Keep the fit if its mean loss is surely below that of the constant.
+    """Keep the fit if its mean loss is clearly below that of the constant.
 
-    Half of it is kept if only its loss is surely lower, or it is surely below that of the fit. The
-    choice does not change the estimand of intervals.
+    Half of the fit is kept if only its loss is clearly below that of the constant, or if its loss
+    is clearly below that of the fit. The choice does not change the estimand of intervals.
     """
     stage, units = session.stage(CHOICE), view.units
-    query, sure = compare_classes(session, view, shares, stage)
+    query, margin = compare_classes(session, view, shares, stage)
     differences = session.ask(query, weights, stage)
     left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
     levels = {*chain(*session.problem.levels)} if session.plans(LEVELS) else {}
@@ -361,21 +371,21 @@ def _kept(
     ]
     bounds = view.bound * np.where(left_out, math.inf, units.scale)
     bounds = np.column_stack([units.center - bounds, units.center + bounds])
-    if not differences.min() < -sure:
+    if not differences.min() < -margin:
         constant = _constant(plan, shares, SHARES_KEPT)
         if estimate is None or not estimate.settled:
             return constant
-        told = solution_of_classes(plan, constant.coef, estimate, units, unseen, SHARES_KEPT)
-        return replace(told, feature_bounds=bounds)
-    half = bool(differences[0] > min(-sure, differences[1] + sure))
+        solution = solution_of_classes(plan, constant.coef, estimate, units, unseen, SHARES_KEPT)
+        return replace(solution, feature_bounds=bounds)
+    half = bool(differences[0] > min(-margin, differences[1] + margin))
     coef = np.array([np.append(*units.coefficients(each)) for each in weights[1 + half]])
-    found = solution_of_classes(plan, coef, estimate, units, unseen, *[HALF_KEPT] * half)
-    return replace(found, feature_bounds=bounds, score_bounds=query.score_bounds)
+    solution = solution_of_classes(plan, coef, estimate, units, unseen, *[HALF_KEPT] * half)
+    return replace(solution, feature_bounds=bounds, score_bounds=query.score_bounds)
 
 
 def _constant(plan: Plan, shares: FloatArray, note: str) -> Solution:
-    """Return the fit that is the shares of the classes."""
-    d, level = plan.problem.n_features, np.log(shares)
-    coef = np.column_stack([np.zeros((len(shares), d)), level - level.mean()])
-    units = Units.raw(d, intercept=True)
-    return solution_of_classes(plan, coef, None, units, [NOT_FITTED] * d, note)
+    """Return the solution that predicts the shares of the classes."""
+    n_features, scores = plan.problem.n_features, np.log(shares)
+    coef = np.column_stack([np.zeros((len(shares), n_features)), scores - scores.mean()])
+    units = Units.raw(n_features, intercept=True)
+    return solution_of_classes(plan, coef, None, units, [NOT_FITTED] * n_features, note)

@@ -19,7 +19,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.losses.base import Loss
 from tailguard.scaling.noisy_distribution import HIDDEN_BINS, POINTS, NoisyDistribution
-from tailguard.solvers.limits import leans
+from tailguard.solvers.limits import is_asymmetric
 
 # The least significance, in standard deviations of the noise: of the bulk of a histogram, or of the
 # change of a gradient along one of up to 64 steps.
@@ -260,7 +260,7 @@ class SlopeDistribution:
         if self.loss is None or not self.of_bounded_residual_loss:
             return np.append(sizes, self.reach) if self.unseen else np.asarray(sizes)
         bound = self.loss.slope_bound()
-        lower = sizes[:0] if leans(self.loss) else sizes[sizes < bound]
+        lower = sizes[:0] if is_asymmetric(self.loss) else sizes[sizes < bound]
         return np.append(lower, bound)
 
     def steepest(self, limit: float) -> float:

@@ -26,7 +26,7 @@ from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
-from tailguard.solvers.limits import centre_fraction, leans
+from tailguard.solvers.limits import centre_fraction, is_asymmetric
 from tailguard.solvers.newton.clipping import SIGNIFICANT, RowNormDistribution
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.outlook import constant_hides, constant_stages, refusal, warning
@@ -134,7 +134,9 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
     if problem.link.residual:
         fit = replace(fit, weights=np.zeros(fit.weights.size))
         fit = fit.noted("no coefficient was fitted: noise hid the residuals")
-        return _at_quantile(session, fit) if leans(session.loss) and problem.intercept else fit
+        return (
+            _at_quantile(session, fit) if is_asymmetric(session.loss) and problem.intercept else fit
+        )
     if not problem.intercept:
         return fit
     weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)

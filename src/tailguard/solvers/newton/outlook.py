@@ -25,7 +25,7 @@ from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy, two_digits
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
-from tailguard.solvers.limits import leans
+from tailguard.solvers.limits import is_asymmetric
 from tailguard.solvers.newton.allocation import (
     MOSTLY_NOISE,
     corrected_from,
@@ -140,7 +140,7 @@ def constant_hides(problem: Problem, mu: float) -> bool:
         return mean_hides(problem.n_rows, 1.0 / mu_each)
     # The best constant of a quantile loss is not a centre, and needs a fit of its own.
     loss = problem.scored
-    quantile = loss is not None and loss.link.residual and leans(loss)
+    quantile = loss is not None and loss.link.residual and is_asymmetric(loss)
     return quantile or _hides(problem, mu_each, 1, bulk=1.0)
 
 
