@@ -27,7 +27,7 @@ from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.newton.choices import compare_classes
 from tailguard.solvers.session import BudgetSession
 
-# A class is assumed to have at least this many standard deviations of the noise as records.
+# The least assumed number of records of a class, in standard deviations of the noise.
 LEAST_COUNT = 0.5
 # Classes are counted again if noise is expected to add more than this part of the entropy to the
 # loss of the shares. At epsilon 3, with 2,000 simulated records and rare classes, this halves the

@@ -3,11 +3,11 @@
 The schedule defines which records each step reads, and its budget:
 
 * ``"full"``: all records at every step, so steps share the budget: ``mu / sqrt(n_steps)`` each.
-* ``"disjoint"``: every step has its own block; a record is read once, so every step may spend
-  all of ``mu``, on ``n_steps`` times fewer records.
-* ``"shuffled"``: passes over batches of equal size. If it reduces the noise, every pass has a
-  fresh secret partition, and its batches are accounted for as a shuffle.
-* ``"sampled"``: a secret sample of ``batch_rows`` records for every step, drawn for it alone.
+* ``"disjoint"``: every step has its own block. A record is read once, so every step may spend all
+  of ``mu``, but has ``n_steps`` times fewer records.
+* ``"shuffled"``: passes over batches of equal size. If this reduces the noise, every pass has a new
+  secret partition, and its batches are accounted for as a shuffle.
+* ``"sampled"``: every step has its own secret sample of ``batch_rows`` records.
 
 Reference
 ---------
@@ -55,7 +55,7 @@ def start_of(problem: Problem, number: float) -> FloatArray:
 
 
 def check_constraint(problem: Problem, diameter: float) -> None:
-    """Refuse a set of infinite diameter, or of vectors of another size; reads public facts only."""
+    """Refuse an infinite diameter, and a set of vectors of another size."""
     require(
         math.isfinite(diameter),
         "constraint must be a set of finite diameter if the solver states no diameter; got "
@@ -65,7 +65,7 @@ def check_constraint(problem: Problem, diameter: float) -> None:
 
 
 def check_vectors(problem: Problem) -> None:
-    """Refuse a set of vectors of another size, and an intercept if gradients cover all weights."""
+    """Refuse vectors of another size, and an intercept if gradients include all weights."""
     require(
         problem.scored is not None or not problem.intercept,
         "intercept must be False for a loss known one record at a time: its gradient covers all "
@@ -148,14 +148,14 @@ class Batches:
 
     @property
     def n_passes(self) -> int:
-        """How often each record is read; an upper bound if steps read samples."""
+        """How often each record is read; an upper bound for samples."""
         return self.n_steps // self.n_blocks
 
     @property
     def block_map(self) -> str | None:
         """The name of the partition, or None."""
-        cut = self.schedule in ("disjoint", "shuffled")
-        return f"batches of {self.schedule} steps" if cut else None
+        partitioned = self.schedule in ("disjoint", "shuffled")
+        return f"batches of {self.schedule} steps" if partitioned else None
 
     def rows_per_step(self, n_rows: int) -> int:
         """Return how many records the smallest step reads."""
@@ -175,9 +175,11 @@ class Batches:
         total = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
         mu, shuffled = math.sqrt((total**2 - spent_mu**2) / passes), False
         if self.schedule == "shuffled" and isinstance(guarantee, ApproxDP) and spent_mu == 0.0:
-            best, pays = grouped_shuffle(guarantee, n_groups=self.n_blocks, times=passes)
-            if pays:
-                mu, shuffled = best, True
+            shuffled_mu, reduces_noise = grouped_shuffle(
+                guarantee, n_groups=self.n_blocks, times=passes
+            )
+            if reduces_noise:
+                mu, shuffled = shuffled_mu, True
         rate = None if self.batch_rows is None else rows / n_rows
         if rate is not None:
             mu = self._sampled_mu(guarantee, spent_mu, rate, mu)
@@ -219,8 +221,8 @@ class Batches:
             yield from [None] * self.n_steps
             return
         if stage.shuffled:
-            for turn in range(stage.times):
-                name = f"{stage.block_map}, pass {turn}"
+            for number in range(stage.times):
+                name = f"{stage.block_map}, pass {number}"
                 yield from gate.partition(name, stage.n_blocks, amplified=True)
             return
         fixed = gate.partition(
@@ -236,7 +238,7 @@ DECAYS = ("none", "root")
 
 @dataclass(frozen=True)
 class Schedule:
-    """A fixed step plan; nothing in it depends on records.
+    """The steps of a descent, fixed in advance.
 
     Attributes
     ----------
@@ -245,8 +247,9 @@ class Schedule:
     step_size
         The size of the first step, and of all steps unless they decay.
     iterate
-        ``"last"``, ``"average"`` over all points, ``"tail"``: over the second half, or
-        ``"weighted"``: by their number, so that later points count more.
+        The point that is returned: the ``"last"`` point, the ``"average"`` of all points, the
+        ``"tail"``, an average of the second half, or the ``"weighted"`` average, in which later
+        points count more.
     decay
         ``"none"``, or ``"root"``: the first step over the root of the step's number.
     """
@@ -259,15 +262,17 @@ class Schedule:
     @property
     def step_sizes(self) -> FloatArray:
         """The size of every step."""
-        turns = np.arange(1, self.n_steps + 1)
-        return self.step_size / (np.sqrt(turns) if self.decay == "root" else np.ones(turns.size))
+        numbers = np.arange(1, self.n_steps + 1)
+        return self.step_size / (
+            np.sqrt(numbers) if self.decay == "root" else np.ones(numbers.size)
+        )
 
 
 def averaging_weights(schedule: Schedule) -> FloatArray:
-    """Return the weights of the points ``w_1 .. w_T`` in the answer; they sum to 1."""
+    """Return the weights of the points ``w_1 .. w_T`` in the result; they sum to 1."""
     if schedule.iterate == "weighted":
-        turns = np.arange(1.0, schedule.n_steps + 1.0)
-        return np.asarray(turns / turns.sum())
+        numbers = np.arange(1.0, schedule.n_steps + 1.0)
+        return np.asarray(numbers / numbers.sum())
     weights = np.zeros(schedule.n_steps)
     first = {"last": -1, "tail": schedule.n_steps // 2, "average": 0}[schedule.iterate]
     weights[first:] = 1.0
@@ -286,15 +291,16 @@ def descend(
     blocks: Iterable[Block | None] | None = None,
     gradient_of: Callable[[FloatArray, int], FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Run the step plan; return the answer and the released points, one per row.
+    """Run the steps; return the resulting point and all released points, one per row.
 
-    ``blocks`` are the records of each step; if None, every step reads the records of ``stage``: all
-    of them, or a secret sample. ``gradient_of`` turns an answer that is not a gradient into one.
+    ``blocks`` has the records of each step; if it is None, every step reads the records of
+    ``stage``: all of them, or a secret sample. ``gradient_of`` turns the answer of an oracle into a
+    gradient.
     """
     point = constraint.project(start)
     points = np.empty((schedule.n_steps, start.size))
-    reads = [None] * schedule.n_steps if blocks is None else blocks
-    for step, (size, block) in enumerate(zip(schedule.step_sizes, reads, strict=True)):
+    step_blocks = [None] * schedule.n_steps if blocks is None else blocks
+    for step, (size, block) in enumerate(zip(schedule.step_sizes, step_blocks, strict=True)):
         gradient = gate.ask(query, point, stage, block=block)
         if gradient_of is not None:
             gradient = gradient_of(gradient, start.size)

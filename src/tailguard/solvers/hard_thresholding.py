@@ -337,7 +337,7 @@ def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
 
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
-    """Return the largest number of coordinates a plan may release, for any number of steps."""
+    """Bound how many numbers a plan releases, before the number of steps is chosen."""
     stated = Units.raw(problem.n_features, intercept=False)
     both = (
         SharedScale(problem, stated, True, problem.link.scaled, by_column)

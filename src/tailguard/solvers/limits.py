@@ -4,11 +4,12 @@ No function here reads a record. The constants were chosen on simulated Gaussian
 correlated and log-normal designs.
 
 Each step of hard thresholding reads a block of ``m = n_rows / n_steps`` records, and adds noise of
-scale ``2 * threshold / (ratio * m)`` in gradient units. Entries must exceed the largest noise of
-all, about ``log d`` scales; the theorem's threshold balances the bias against one scale, and loses
-the support. In private units a typical entry of a gradient is about 1, and clipping biases the mean
-by about ``1 / threshold**2`` for tails with three moments. So the threshold balances this bias
-against the largest noise, and the number of steps balances both against the distance that is left.
+scale ``2 * threshold / (ratio * m)`` in gradient units. To be chosen, entries must exceed the
+largest noise of all entries, about ``log d`` scales. The theorem's threshold balances the bias
+against one scale, so it does not recover the support. In private units a typical entry of a
+gradient is about 1, and clipping biases the mean by about ``1 / threshold**2`` for tails with three
+moments. So the threshold here balances this bias against the largest noise, and the number of steps
+balances both against the remaining distance.
 
 Reference
 ---------
@@ -43,9 +44,9 @@ def is_asymmetric(loss: Loss) -> bool:
 
 
 def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
-    """Return equally likely standard normal numbers, and the same around the loss's own centre.
+    """Return equally likely standard normal numbers, and the same about the centre of the loss.
 
-    Means over them replace a quadrature, since slopes may jump.
+    Means over these numbers replace a quadrature, since slopes may jump.
     """
     centre = float(ndtri(centre_fraction(loss))) if loss.link.residual else 0.0
     points: FloatArray = ndtri((np.arange(NORMAL_POINTS) + 0.5) / NORMAL_POINTS)
@@ -55,7 +56,7 @@ def typical_scores(loss: Loss) -> tuple[FloatArray, FloatArray]:
 def typical_curvature(loss: Loss) -> float:
     """Return the mean second derivative at a typical record in private units.
 
-    For a standard normal residual (or score) ``r`` around the loss's own centre ``z``,
+    For a standard normal residual (or score) ``r`` about the centre ``z`` of the loss,
     ``E phi''(z + r) = E r phi'(z + r)`` (Stein 1981, Lemma 1); a log link has curvature 1 where the
     mean is 1.
     """
@@ -66,12 +67,12 @@ def typical_curvature(loss: Loss) -> float:
     return float(np.mean(points * slopes))
 
 
-STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan picks one
+STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan chooses one of them
 FEWEST_BLOCK_ROWS = 50
 STEP = 0.6  # over the typical curvature: heavy-tailed columns have variances up to 3 here
-LEFT = 0.4  # share of the distance left after one step
+LEFT = 0.4  # share of the distance that remains after one step
 SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
-TINIEST = 1e-30  # with less curvature a step would overflow
+TINIEST = 1e-30  # if curvature is smaller, a step overflows
 EULER = 0.5772156649  # the mean of the largest of d Gumbel variables is log d plus this
 
 
@@ -108,9 +109,9 @@ def choose_sparse_limits(
     threshold: float | None = None,
     step_size: float | None = None,
 ) -> SparseLimits:
-    """Choose the limits that the user did not state; take the steps of least predicted error.
+    """Choose limits that the user did not state, and the number of steps with the least error.
 
-    ``ratio`` is the sensitivity of an entry over the scale of its noise, which the budget fixes.
+    ``ratio`` is the sensitivity of an entry over the scale of its noise. The budget determines it.
     """
     loss = problem.scored
     assert loss is not None
@@ -122,13 +123,15 @@ def choose_sparse_limits(
         f"{loss} is too flat or too steep there.",
     )
     step_size = step_size or STEP / curvature
-    reach = max(math.log(problem.n_features) + EULER, math.sqrt(n_nonzero))
-    most = max(1, problem.n_rows // FEWEST_BLOCK_ROWS)
-    counts = [count for count in STEP_COUNTS if count <= most] if n_steps is None else [n_steps]
+    largest_in_scales = max(math.log(problem.n_features) + EULER, math.sqrt(n_nonzero))
+    max_steps = max(1, problem.n_rows // FEWEST_BLOCK_ROWS)
+    counts = (
+        [count for count in STEP_COUNTS if count <= max_steps] if n_steps is None else [n_steps]
+    )
     candidates = []
     for count in counts:
-        # The largest noise over the threshold, in gradient units.
-        noise = 2.0 * reach * count / (problem.n_rows * ratio)
+        # The ratio of the largest noise to the threshold, in gradient units.
+        noise = 2.0 * largest_in_scales * count / (problem.n_rows * ratio)
         multiple = (2.0 / noise) ** (1.0 / 3.0)
         multiple = min(max(multiple, SMALLEST_THRESHOLD), LARGEST_THRESHOLD)
         clip = threshold or multiple * slope

@@ -57,21 +57,21 @@ def minimize(
     ----------
     loss
         A loss of ``tg.losses``, or your own gradient of ONE record ``(w, x, y) -> array``, in
-        plain Python or compiled with ``numba.njit``. It must keep nothing between calls.
+        plain Python or compiled with ``numba.njit``. It must keep no state between calls.
     X, y, target, columns, row_id, order
-        Numeric columns and, where the loss has one, a target; or a source that is read in batches
-        and the names of its columns, as for ``LinearRegression``.
+        Numeric columns and, if the loss has one, a target; or a source that is read in batches,
+        with the names of its columns, as for ``LinearRegression``.
     epsilon, delta, guarantee
         The privacy parameters. There is no default.
     constraint
-        The set of allowed weights, in the user's units. With a loss of a score and no constraint
-        the method of the estimators is used, in privately released units.
+        The set of allowed weights, in the user's units. If there is no constraint and the loss has
+        a score, the method of the estimators is used, in privately released units.
     intercept
-        Whether a constant is fitted, for losses of a score; the constraint then covers it as the
+        Whether a constant is fitted, for losses of a score. The constraint applies to it as the
         last weight.
     exposure, offset, sample_weight, weight_bound, person, max_rows, weight, classes
-        As for ``PoissonRegression`` and ``LogisticRegression``; a loss of k labels takes them as 0
-        to k - 1 where no classes are declared.
+        As for ``PoissonRegression`` and ``LogisticRegression``. If no classes are declared, the
+        labels of a loss of k classes are 0 to k - 1.
     solver, ledger, checkpoint, check_records, on_unusable, random_state
         As for ``LinearRegression``.
 
@@ -82,12 +82,13 @@ def minimize(
 
     Guarantee
     ---------
-    The result is private at the stated guarantee for replace-one neighbours with public ``n``, for
-    every input.
+    For every input, the result is private at the stated guarantee, for replace-one neighbours with
+    public ``n``.
 
     Edge cases
     ----------
-    Your gradient sees a copy of one record. An exception or a wrong shape makes that record void.
+    Your gradient gets a copy of one record. If it raises an exception or returns a wrong shape, the
+    record is void.
     There is no vectorised form, since it could mix records.
 
     Examples
@@ -102,41 +103,42 @@ def minimize(
     >>> bool(np.linalg.norm(solved.coef) <= 2.0 + 1e-9)
     True
     """
-    asked = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
-    promise = planned_guarantee(solver, asked, ledger)
+    requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
+    planned = planned_guarantee(solver, requested, ledger)
     stated = _stated(loss)
     if y is None and target is None and stated.needs_target:
         raise InputError(f"y must be given: {stated!r} compares a score with a target.")
     _check_offset(stated, offset_given(exposure, offset))
     if constraint is not None:
         check_set("constraint", constraint)
-    told: dict[str, Any] = {"target": target, "columns": columns, "row_id": row_id, "order": order}
-    told |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
+    options: dict[str, Any] = {"target": target, "columns": columns}
+    options |= {"row_id": row_id, "order": order}
+    options |= {"exposure": exposure, "offset": offset, "sample_weight": sample_weight}
     persons = {"keys": person, "max_rows": max_rows, "weight": weight}
-    table = read_inputs(X, y, **told, weight_bound=weight_bound, persons=persons)
+    table = read_inputs(X, y, **options, weight_bound=weight_bound, persons=persons)
     assumed = _assumed(stated, table, classes)
     problem = _problem(stated, table, constraint, check_boolean("intercept", intercept))
-    chosen, plan, check = RecordRule(check_records, on_unusable).plan(
-        lambda rest: plan_for(solver, problem, rest), promise, problem, table.columns
+    chosen_solver, plan, check = RecordRule(check_records, on_unusable).plan(
+        lambda rest: plan_for(solver, problem, rest), planned, problem, table.columns
     )
     gate = Gate.over(
         table,
-        guarantee=promise,
+        guarantee=planned,
         loss=problem.loss,
         classes=classes,
         ledger=ledger,
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    return run(chosen, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
+    return run(chosen_solver, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
 
 
 def _check_offset(stated: Loss | RecordLoss, given: Offset | None) -> None:
     """Refuse an exposure or offset if the loss has no score to add it to."""
     if given is not None and not hasattr(stated, "slope"):
         raise InputError(
-            f"{given.role} must be None for a loss known one record at a time, which has no score "
-            "that it could be added to."
+            f"{given.role} must be None for a loss known one record at a time, which has no "
+            "score to add it to."
         )
 
 
@@ -157,7 +159,7 @@ def _problem(
 
 
 def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str, ...]:
-    """Return the note on how undeclared labels are read; refuse labels of other types."""
+    """Return the note on undeclared labels; refuse labels that need a declaration."""
     if loss.n_classes is None:
         return ()
     if classes is not None:
@@ -174,8 +176,8 @@ def _assumed(loss: Loss | RecordLoss, table: Inputs, classes: Any) -> tuple[str,
 
 def _stated(loss: Loss | RecordLoss | Gradient) -> Loss | RecordLoss:
     """Return the loss; wrap a bare gradient."""
-    wanted = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
-    check_methods("loss", loss, (), wanted)
+    expected = "a loss of tg.losses, or a function (weights, features, target) -> gradient"
+    check_methods("loss", loss, (), expected)
     if callable(loss):
         return RecordGradient(loss)
     check_known(loss)

@@ -1,13 +1,14 @@
 """Projected noisy gradient descent in the user's own units, over any private mean of gradients.
 
-The gradients of a step are averaged by an *oracle*: clipped to one l2 level, or one of the means of
-:mod:`tailguard.means`. A step reads all records or a block of them. The step size follows
-from the set's diameter, as in the theorem for Lipschitz losses, so no curvature is needed.
+An *oracle* averages the gradients of a step: a mean of gradients that are clipped to one l2 level,
+or one of the means of :mod:`tailguard.means`. A step reads all records or a block of them. The step
+size follows from the diameter of the set, as in the theorem for Lipschitz losses, so no curvature
+is needed.
 
 If the user states neither a clip level nor an oracle, a tenth of the budget is for a clip level: a
-quantile of the gradient norms at the start, found by bisection over the floats. The bit pattern of
-a positive double grows with its value, and halving the range of patterns eleven times leaves one
-octave. Only noised counts are used, and no bound on the norms is needed.
+quantile of the gradient norms at the start, by bisection over the floats. The bit pattern of a
+positive double grows with its value, so halving the range of patterns eleven times leaves one
+octave. The search needs only noised counts, and no bound on the norms.
 
 Reference
 ---------
@@ -65,22 +66,23 @@ class NoisyGradientDescent:
         A public step; None takes ``diameter / (G sqrt(n_steps))``, which needs a bounded set and
         clipped gradients.
     iterate
-        ``"tail"``: the average of the later half of the points; ``"average"`` of all, those on the
-        way included; ``"weighted"`` (later points count more) or ``"last"``.
+        The point that is returned. ``"tail"``: the average of the later half of the points;
+        ``"average"``: of all points; ``"weighted"``: of all points, but later ones count more;
+        ``"last"``: the last point.
     start
         A public start, one number for every coordinate.
     oracle
         A private mean of gradients instead of the clipped one, from ``tg.solvers.make_oracle``.
     schedule
-        ``"full"``: all records at every step. ``"disjoint"``: a block of its own for every step,
-        at the full budget. ``"shuffled"``: ``n_batches`` random batches in every pass.
-        ``"sampled"``: ``batch_rows`` records drawn afresh for every step, in secret.
+        ``"full"``: all records at every step. ``"disjoint"``: every step has its own block and the
+        full budget. ``"shuffled"``: ``n_batches`` random batches in every pass. ``"sampled"``: a
+        new secret sample of ``batch_rows`` records for every step.
     n_batches
-        Of a shuffled pass; it divides ``n_steps``. None is one pass.
+        The number of batches of a shuffled pass; it divides ``n_steps``. None means one pass.
     decay
         ``"none"``: a constant step; ``"root"``: the step over the root of the step's number.
     batch_rows
-        How many records a sample has.
+        The number of records in a sample.
 
     Guarantee
     ---------
@@ -102,10 +104,11 @@ class NoisyGradientDescent:
     1 release of each of 20 blocks at mu = 0.5
     """
 
-    # The step is the diameter over the largest gradient and the root of the number of steps: with
-    # little noise, that number decides the accuracy. On 100,000 records with ten columns and
-    # lognormal noise, 100 steps and the average of all points leave an excess of 0.10 at epsilon
-    # 0.1, 0.5 and 1; 400 steps and the average of the later half leave 0.003. More take time.
+    # The step is the diameter over the largest gradient times the root of the number of steps. If
+    # noise is small, this number decides the accuracy. On 100,000 records with ten columns and
+    # lognormal noise, 100 steps and the average of all points leave an excess risk of 0.10 at
+    # epsilon 0.1, 0.5 and 1; 400 steps and the average of the later half leave 0.003. More steps
+    # take time.
     n_steps: int = 400
     clip_norm: float | None = None
     step_size: float | None = None
@@ -136,7 +139,7 @@ class NoisyGradientDescent:
         return Batches(self.schedule, self.n_steps, self.n_batches, self.batch_rows)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
-        """Share the budget out; numbers only."""
+        """Divide the budget, from public numbers."""
         _check_constraint(problem, self.step_size)
         require(
             self.oracle is None or problem.scored is not None,
@@ -151,7 +154,7 @@ class NoisyGradientDescent:
         else:
             spent_mu = sum(stage.total_mu for stage in clip_stages)
             descent = self.batches.stage(promise, spent_mu, problem.n_rows, size)
-            if not releases_any:  # what calibration refuses, it refuses here
+            if not releases_any:  # calibrate here, so that an error comes before a run
                 query = self._query(problem, self.clip_norm or 1.0)
                 self._noise_std(problem, query, descent)
                 descent = replace(descent, by_place=query.by_place)
@@ -176,8 +179,8 @@ class NoisyGradientDescent:
         step_size = self.step_size
         if step_size is None:
             noise = self._noise_std(problem, query, descent) * math.sqrt(problem.size)
-            reach = math.hypot(clip_norm, noise) * math.sqrt(self.n_steps)
-            step_size = constraint.diameter() / reach
+            scale = math.hypot(clip_norm, noise) * math.sqrt(self.n_steps)
+            step_size = constraint.diameter() / scale
         weights, points = descend(
             gate,
             query,
@@ -191,14 +194,14 @@ class NoisyGradientDescent:
         return solved_at(plan, weights, points)
 
     def _released(self, problem: Problem) -> int:
-        """Return how many numbers a step releases: groups of records have an answer each."""
+        """Return how many numbers a step releases: one vector, or one for each group."""
         if self.oracle is None or self.oracle.smooth:
             return problem.size
         rows, query = self.batches.rows_per_step(problem.n_rows), self._query(problem, 1.0)
         return int(query.sensitivity(rows, problem.n_features).size)
 
     def _smooth_stage(self, problem: Problem, promise: Guarantee) -> Stage:
-        """Divide rho among steps whose noise depends on the records."""
+        """Divide rho among the steps; their noise depends on the records."""
         batches = self.batches
         require(
             self.schedule in ("full", "disjoint"),
@@ -222,14 +225,14 @@ class NoisyGradientDescent:
         )
 
     def _query(self, problem: Problem, clip_norm: float) -> Any:
-        """Return the private mean; ``clip_norm`` is for gradients that no oracle bounds."""
+        """Return the query of the private mean; ``clip_norm`` applies without an oracle."""
         if self.oracle is None:
             return clipped_gradients(problem, clip_norm)
         units = Units.raw(problem.n_features, intercept=problem.intercept)
         return self.oracle.query(problem.scored, units)
 
     def _noise_std(self, problem: Problem, query: Query, descent: Stage) -> float:
-        """Return the noise of a step's mean, in each coordinate."""
+        """Return the noise of the mean gradient of a step, in each coordinate."""
         n_rows = self.batches.rows_per_step(problem.n_rows)
         calibration = query.calibrate(n_rows, problem.n_features, descent.mu)
         return float(calibration.noise_std / n_rows)
@@ -249,7 +252,7 @@ class NoisyGradientDescent:
 
 
 def _check_constraint(problem: Problem, step_size: float | None) -> None:
-    """Refuse constraints that could only fail after the budget is reserved; all are public."""
+    """Refuse constraints with which a run would fail after the budget is reserved."""
     constraint = problem.constraint
     require(
         constraint is not None or step_size is not None,
@@ -266,14 +269,16 @@ def _check_constraint(problem: Problem, step_size: float | None) -> None:
 
 
 CLIP_SHARE = 0.1  # of mu**2
-CLIP_STEPS = 13  # to a quarter of an octave
-LARGEST_PATTERN = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of a finite float
-CLIP_RELEASES = CLIP_STEPS + 1  # one more for the number of records that are not void
+CLIP_STEPS = 13  # this many halvings leave a quarter of an octave
+LARGEST_PATTERN = int(
+    np.float64(np.finfo(np.float64).max).view(np.int64)
+)  # the bit pattern of the largest finite float
+CLIP_RELEASES = CLIP_STEPS + 1  # the first release counts the records that are not void
 CLIP_QUANTILE = 0.9  # of the gradient norms at the start
 
 
 def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> Stage:
-    """Plan the search: a tenth of the budget."""
+    """Plan the search for a clip level, with a tenth of the budget."""
     total_mu = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
     share = total_mu * math.sqrt(CLIP_SHARE / CLIP_RELEASES)
     query = _norm_counts(problem, start)
@@ -286,19 +291,19 @@ def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) 
     query = _norm_counts(problem, start)
 
     def count_below(threshold: float) -> float:
-        """Ask how many gradients are shorter."""
+        """Release how many gradients are shorter."""
         return float(gate.ask(query, np.array([threshold]), stage)[0])
 
     level = bisect(count_below, CLIP_QUANTILE * count_below(math.inf), steps=CLIP_STEPS)
     return float(np.clip(level, 2.0**-500, 2.0**500))
 
 
-def bisect(count_below: Callable[[float], float], wanted: float, *, steps: int) -> float:
-    """Return a float at or below which about ``wanted`` values lie, after ``steps`` counts."""
+def bisect(count_below: Callable[[float], float], rank: float, *, steps: int) -> float:
+    """Return a float with about ``rank`` values at or below it, after ``steps`` counts."""
     low, high = 0, LARGEST_PATTERN
     for _ in range(steps):
         middle = low // 2 + high // 2
-        if count_below(_float_of(middle)) >= wanted:
+        if count_below(_float_of(middle)) >= rank:
             high = middle
         else:
             low = middle
@@ -311,6 +316,7 @@ def _float_of(pattern: int) -> float:
 
 
 def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:
-    assert problem.loss is not None  # a mean is not descended to
+    """Return the query that counts the gradients at the start below a norm."""
+    assert problem.loss is not None  # only means have no loss
     point = (problem.constraint or WholeSpace()).project(np.full(problem.size, start))
     return CountNormsBelow(problem.loss, point, problem.intercept)

@@ -31,7 +31,7 @@ def _at_least(least: float) -> Check:
     return check
 
 
-# Check -> names of options; the bounds are the limits of the theorems.
+# Check -> names of options. The bounds come from the theorems.
 NAMES: dict[Check, tuple[str, ...]] = {
     check_boolean: ("shrinks",),
     check_count: (
@@ -52,15 +52,15 @@ CHECKS = {name: check for check, names in NAMES.items() for name in names}
 
 
 def check_ranges(solver: Any, **choices: tuple[str, ...]) -> None:
-    """Refuse options out of their range; ``choices`` lists the allowed words of some.
+    """Refuse options outside their ranges; ``choices`` lists the allowed words of an option.
 
-    An option whose default is None may be None.
+    An option may be None if its default is None.
     """
-    for each in fields(solver):
-        value = getattr(solver, each.name)
-        if value is None and each.default is None:
+    for option in fields(solver):
+        value = getattr(solver, option.name)
+        if value is None and option.default is None:
             continue
-        if each.name in choices:
-            check_choice(each.name, value, choices[each.name])
-        elif each.name in CHECKS:
-            CHECKS[each.name](each.name, value)
+        if option.name in choices:
+            check_choice(option.name, value, choices[option.name])
+        elif option.name in CHECKS:
+            CHECKS[option.name](option.name, value)

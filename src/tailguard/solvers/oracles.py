@@ -1,8 +1,8 @@
 """Gradient oracles: the private means that a descent may use, by name.
 
-An oracle describes a query: given the loss whose gradients are averaged and the units in which
-records are read, it returns the query. One line here makes a private mean of
-:mod:`tailguard.means` an oracle of every descent.
+An oracle builds a query from the loss, whose gradients are averaged, and the units in which records
+are read. A line of ``ORACLES`` makes a private mean of :mod:`tailguard.means` an oracle of every
+descent.
 
 Reference
 ---------
@@ -34,7 +34,7 @@ ORACLES = {
 """Name -> ``"module:Class"`` of a query that is built from loss, units and its own parameters."""
 
 SMOOTH_ORACLES = ("trimmed",)
-"""Oracles whose noise depends on the records: their budget is an event, since they have no mu."""
+"""Oracles whose noise depends on the records. They have no mu, so their budget is an event."""
 
 MANY_ROWS = 2**40  # enough for any number of groups
 
@@ -50,8 +50,8 @@ class Oracle:
     parameters
         Public numbers of that mean, in the units of the gradient.
     estimate
-        A user's own function from the noised means of groups, one per row, to the centre that
-        replaces the gradient. Its input is only what the gate released.
+        A function of the user, from the noised means of groups, one per row, to the centre that
+        replaces the gradient. Its input has only numbers that the gate released.
 
     Examples
     --------
@@ -71,17 +71,17 @@ class Oracle:
         return self.name in SMOOTH_ORACLES
 
     def query(self, loss: Loss | None, units: Units) -> Any:
-        """Return the query for gradients of ``loss`` of records read in ``units``."""
+        """Return the query of the mean gradient of ``loss``, with records in ``units``."""
         return _query_class(self.name)(loss, units, **self.parameters)
 
     def gradient(self, answer: FloatArray, size: int) -> FloatArray:
-        """Return the gradient of ``size`` entries for an answer of the gate."""
+        """Return the gradient, of ``size`` entries, from an answer of the gate."""
         if self.estimate is None:
             return answer
         return own_centre(answer.reshape(-1, size), self.estimate)
 
     def describe(self) -> str:
-        """Return name and parameters as text."""
+        """Return the name and the parameters as text."""
         stated = ", ".join(
             f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
             for name, value in self.parameters.items()
@@ -96,7 +96,8 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     """Build an oracle by its name; refuse parameters that its mean does not have.
 
     ``centre=`` of the iterative mean may be a function of your own, from the noised means of
-    groups, one per row, to a vector. So any oracle of clipped and noised group means is possible.
+    groups, one per row, to a vector. So every function of clipped and noised group means can be an
+    oracle.
 
     Examples
     --------
@@ -107,12 +108,13 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
         ...
     tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
     """
-    kind = _query_class(name)
-    known = [f for f in fields(kind) if f.name not in ("loss", "units")]  # type: ignore[arg-type]
-    *most, last = (f.name for f in known)
+    query_class = _query_class(name)
+    attributes = fields(query_class)  # type: ignore[arg-type]
+    known = [each.name for each in attributes if each.name not in ("loss", "units")]
+    *most, last = known
     names = f"{', '.join(most)} and {last}"
     for given in parameters:
-        if given not in {f.name for f in known}:
+        if given not in known:
             raise InputError(f"oracle {name!r} takes {names}; got {given}.")
     estimate = parameters.get("centre")
     if estimate == ALL:
@@ -132,5 +134,6 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
 
 @cache
 def _query_class(name: str) -> Callable[..., Query]:
+    """Return the query class of an oracle."""
     kind: Callable[..., Query] = class_called(name, ORACLES, "oracle")
     return kind

@@ -42,9 +42,9 @@ class SampleAndAggregate:
     ridge
         Keeps the minimiser of a block unique.
     layout
-        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, which need far more blocks for the
-        same noise. If no draw of overlapping blocks is found, the blocks are disjoint, and the plan
-        says so.
+        ``"disjoint"``, or the paper's ``"overlapping"`` blocks, far more of which are needed for
+        the same noise. If no draw of overlapping blocks is found, the blocks are disjoint, and the
+        plan says so.
     calibration
         ``"tight"``: proved constants. ``"numerical"``: less noise; certified, not proved.
         ``"published"``: the paper's constants, which waste half of the budget.
