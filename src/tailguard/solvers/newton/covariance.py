@@ -80,21 +80,17 @@ STILL_MOVING = "the last rounds still moved it by several standard errors"
 def solution(session: FitSession, fit: Fit) -> Solution:
     """Map weights, their noise and their variance back to the user's units."""
     geometry, problem = fit.geometry, session.problem
-    units, link = geometry.units, problem.link
-    has_intercept, size = problem.intercept, problem.n_features
+    units, link, size = geometry.units, problem.link, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
     jacobian, why = units.jacobian(link), no_intervals(session, fit)
-    noise, covariance, unknown = covariances(session, fit, with_sampling=why is None)
-    noise_std = np.sqrt(np.diag(jacobian @ noise @ jacobian.T))
-    root = jacobian @ square_root(covariance)
+    noise, total, unknown = covariances(session, fit, with_sampling=why is None)
+    noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(total)
     std = np.linalg.norm(root, axis=1)
     reasons, notes = np.full(std.size, "", dtype=object), list(fit.notes)
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
         """Mark coefficients that depend on these columns: no interval, or not estimated."""
-        affected = follows(
-            jacobian, columns, covariance if np.isfinite(covariance).all() else noise
-        )
+        affected = follows(jacobian, columns, total if np.isfinite(total).all() else noise)
         affected[:size] |= columns[:size]
         std[affected] = math.nan
         if not estimated:
@@ -110,9 +106,8 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     if session.plans(LEVELS):
         leave_out(left_out & is_level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~is_level, UNSEEN_COLUMN, estimated=False)
-    # The constant is confounded with these columns.
-    rare_baseline = np.append(rare_baseline, np.full(int(has_intercept), rare_baseline.any()))
-    leave_out(rare_baseline, RARE_BASELINE, estimated=False)
+    rare_baseline = np.append(rare_baseline, np.full(int(problem.intercept), rare_baseline.any()))
+    leave_out(rare_baseline, RARE_BASELINE, estimated=False)  # confounded with the constant
     leave_out(unresolved(fit), UNRESOLVED_COLUMN, estimated=False)
     for columns, reason in unknown:
         leave_out(columns, reason, estimated=True)
@@ -129,10 +124,10 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         intercept=float(np.nan_to_num(intercept)),
         plan=session.plan,
         coef_noise_std=noise_std[:size],
-        intercept_noise_std=float(noise_std[-1]) if has_intercept else 0.0,
+        intercept_noise_std=float(noise_std[-1]) if problem.intercept else 0.0,
         trace=np.array([a.weights for a in fit.iterates]).reshape(-1, problem.size),
         coef_std=std[:size],
-        intercept_std=float(std[-1]) if has_intercept else 0.0,
+        intercept_std=float(std[-1]) if problem.intercept else 0.0,
         covariance_root=triangular(root, np.isnan(std)),
         residual_shares=residual_shares(fit),
         reasons=tuple(map(str, reasons)),
