@@ -291,8 +291,8 @@ class Gate:
             if blocks is None:
                 scope["index"] = chosen_blocks[0].index
             rows_of = self._partitions.rows_of
-            readers = [partial(rows_of, each) for each in chosen_blocks]
-            return chosen_blocks[0].n_rows, readers, scope
+            n_rows = chosen_blocks[0].n_rows
+            return n_rows, [partial(rows_of, each) for each in chosen_blocks], scope
         if stage.sampled is not None:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
