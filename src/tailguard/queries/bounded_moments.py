@@ -1,24 +1,29 @@
 """First and second moments of cells that are cut to a range, and products of pairs of columns.
 
-A cell that cannot be read counts as the centre of its column, which adds zero; the other cells of
-its record count as they are.
+An unreadable cell counts as the centre of its column, which adds zero. The other cells of its
+record count as they are.
 
 *Moments.* A cell adds ``q(u) = (u, b u^2)`` with ``u = clip((x - centre) / radius, -1, 1)``, or
-zero, which is ``q(0)``. With ``t = |u - v|`` and ``s = |u + v|``, where ``t + s <= 2``,
-``|q(u) - q(v)|^2 = t^2 (1 + b^2 s^2) <= t^2 (1 + b^2 (2 - t)^2)``. That is at most 4 where
-``b^2 <= (2 + t) / (t^2 (2 - t))``, which is least at ``t = sqrt(5) - 1``: ``b = 1.66`` is below its
-root there, 1.665. So the square adds nothing to the sensitivity. With groups ``b = 1``: a
-replaced record that leaves one group and enters another takes one such vector away and adds one
-elsewhere, of norm at most ``sqrt(2)`` each, and within a group the first bound holds: 2 again, for
-every column. In l1 norm ``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below
-2.812; over groups ``|u| + u^2 <= 2`` twice.
+zero, which is ``q(0)``. Let ``t = |u - v|`` and ``s = |u + v|``, so ``t + s <= 2``. Then
+``|q(u) - q(v)|^2 = t^2 (1 + b^2 s^2) <= t^2 (1 + b^2 (2 - t)^2)``. If
+``b^2 <= (2 + t) / (t^2 (2 - t))``, that is at most 4. The right-hand side is smallest at
+``t = sqrt(5) - 1``, where its root is 1.665, and ``b = 1.66`` is below this. So the square adds
+nothing to the sensitivity.
 
-*Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. Packed, with
-``sqrt(2)`` off the diagonal, ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``, in groups too.
+With groups, ``b = 1``. If a record moves from one group to another, it takes one vector ``q`` away
+and adds one elsewhere, each of norm at most ``sqrt(2)``. Within a group the bound above holds. So
+the sensitivity is 2 again, for every column. In l1 norm
+``t + b t s <= t (1 + b (2 - t)) <= (1 + 2 b)^2 / (4 b)``, which is below 2.812. Between groups
+``|u| + u^2 <= 2`` counts twice.
 
-*Weights and persons.* What a row adds is multiplied by its weight in [0, 1]. What a person's row
-adds is multiplied by its share too, and rounded by itself. So a record adds a point of the convex
-hull of zero and what single rows add, over all groups together, and the hull is no wider.
+*Products.* The row ``z`` of standardised cells, cut to norm 1, adds ``z z'``. It is packed with
+``sqrt(2)`` off the diagonal, so ``|z z' - w w'|^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2``. The same
+holds in groups.
+
+*Weights and persons.* The contribution of a row is multiplied by its weight in [0, 1]. The
+contribution of a person's row is also multiplied by its share, and rounded by itself. So a record
+adds a point of the convex hull of zero and the contributions of single rows, over all groups
+together. The hull has the same diameter as these points.
 
 Reference
 ---------
@@ -52,8 +57,8 @@ ColumnUnits = tuple[FloatArray, FloatArray]
 
 SQUARE_WEIGHT = 1.66
 """The weight of squares relative to values, without groups."""
-# How far one cell moves the sums: in l2 norm; in l1 norm, ``(1 + 2 b)^2 / (4 b)``, 2.81103 for the
-# weight above (computed); in l1 norm with groups.
+# How far one cell moves the sums: in l2 norm; in l1 norm, where ``(1 + 2 b)^2 / (4 b)`` is 2.81103
+# for the weight above (computed); and in l1 norm with groups.
 MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0
 
 
@@ -61,14 +66,14 @@ MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0
 class BoundedMoments(GaussianQuery):
     """Per group and column, sums of cut cells and of their squares, in units of the radius.
 
-    The state is ``(centre, radius)``, two matrices with a row per group and a column per column.
+    The state is ``(centre, radius)``, two matrices with a row per group and an entry per column.
 
     Attributes
     ----------
     columns
-        The features that are added up.
+        The features whose cells are added up.
     by
-        The indicators of each declared column that makes groups; empty for one group.
+        The indicators of each declared column that defines groups; empty for one group.
 
     Guarantee
     ---------
@@ -95,7 +100,7 @@ class BoundedMoments(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return two columns, and a record that moves from one end of both to near the other."""
+        """Return two columns, and a record that moves both from one end to near the other."""
         state = np.array([[0.5, -1.0]]), np.array([[2.0, 1e-3]])
         ends = {"old": (1e300, 9.0, 0.0, 0.0), "new": (-0.1, -1.0003, 0.0, 0.0)}
         return {"label": "two", "query": cls((0, 1)), "state": state, **ends}
@@ -112,14 +117,14 @@ class BoundedMoments(GaussianQuery):
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
-        k = len(self.columns)
-        longest = math.hypot(1.0, self.weight) * math.sqrt(k)
-        return sum_sensitivity(longest, self.size, n_rows, move=MOVE * math.sqrt(k))
+        n_columns = len(self.columns)
+        longest = math.hypot(1.0, self.weight) * math.sqrt(n_columns)
+        return sum_sensitivity(longest, self.size, n_rows, move=MOVE * math.sqrt(n_columns))
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the sums move in l1 norm."""
-        k, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
-        return sum_sensitivity(3.0 * k, self.size, n_rows, move=move * k, norm="l1")
+        n_columns, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
+        return sum_sensitivity(3.0 * n_columns, self.size, n_rows, move=move * n_columns, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse anything but one number per group and column."""
@@ -127,17 +132,17 @@ class BoundedMoments(GaussianQuery):
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
         """Add up on the lattice, chunk by chunk."""
-        k, total = len(self.columns), np.zeros(self.size, dtype=np.int64)
+        n_columns, total = len(self.columns), np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             group = codes_of(chunk.features, self.by)
             cut = _standardised(chunk, self.columns, state[0][group], state[1][group])
-            parts = np.stack([cut, self.weight * (cut * cut)], axis=2)
+            terms = np.stack([cut, self.weight * (cut * cut)], axis=2)
             if chunk.weight is not None:
-                parts *= chunk.weight[:, None, None]
-            parts = np.rint(parts / grid) if block.alone else parts
-            first = (group[:, None] * k + np.arange(k))[:, :, None] * 2
+                terms *= chunk.weight[:, None, None]
+            terms = np.rint(terms / grid) if block.alone else terms
+            first = (group[:, None] * n_columns + np.arange(n_columns))[:, :, None] * 2
             places = (first + np.arange(2)).ravel()
-            sums = np.bincount(places, weights=parts.ravel(), minlength=self.size).astype(
+            sums = np.bincount(places, weights=terms.ravel(), minlength=self.size).astype(
                 np.float64
             )
             total += sums.astype(np.int64) if block.alone else round_to_lattice(sums, grid)
@@ -161,12 +166,12 @@ class CellProducts(GaussianQuery):
     Attributes
     ----------
     columns
-        The features that are multiplied.
+        The features whose cells are multiplied.
 
     Guarantee
     ---------
     Replacing a record by any other moves the packed sums by at most ``sqrt(2)`` in l2 norm, plus
-    the charged rounding; with one column by at most 1, which is charged as ``sqrt(2)``.
+    the charged rounding. With one column the bound is 1, but ``sqrt(2)`` is charged.
 
     Edge cases
     ----------
@@ -187,14 +192,14 @@ class CellProducts(GaussianQuery):
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
-        """Return two columns, and a record that moves from far out on one axis to the other."""
+        """Return two columns, and a record that moves far out from one axis to the other."""
         ends = {"old": (1e300, 0.0, 0.0, 0.0), "new": (0.0, 1e9, 0.0, 0.0)}
         state = np.zeros((1, 2)), np.array([[2.0, 1e-3]])
         return {"label": "axes", "query": cls((0, 1)), "state": state, **ends}
 
     @property
     def size(self) -> int:
-        """Number of sums, those of the upper triangle."""
+        """Number of sums: the entries of the upper triangle."""
         return len(self.columns) * (len(self.columns) + 1) // 2
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -208,25 +213,25 @@ class CellProducts(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
         """Add up on the lattice, chunk by chunk."""
         first, second = np.triu_indices(len(self.columns))
-        weights = np.where(first == second, 1.0, math.sqrt(2.0))
+        packing = np.where(first == second, 1.0, math.sqrt(2.0))
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             cut = _standardised(chunk, self.columns, *state)
-            # One by one: NumPy adds the squares of a single row in another order.
+            # Column by column: NumPy would add the squares of a single row in another order.
             norms = np.sqrt(reduce(np.add, (cut * cut).T))
             cut *= (shrink(self.size) / np.maximum(norms, 1.0))[:, np.newaxis]
-            counts = cut if chunk.weight is None else cut * chunk.weight[:, None]
+            weighted = cut if chunk.weight is None else cut * chunk.weight[:, None]
             if block.alone:
-                total += rounded_alone(counts[:, first] * cut[:, second] * weights, grid)
+                total += rounded_alone(weighted[:, first] * cut[:, second] * packing, grid)
             else:
-                total += round_to_lattice((counts.T @ cut)[first, second] * weights, grid)
+                total += round_to_lattice((weighted.T @ cut)[first, second] * packing, grid)
         return total
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of sums."""
-        k = len(self.columns)
-        first, second = np.triu_indices(k)
-        sums = np.zeros((k, k))
+        n_columns = len(self.columns)
+        first, second = np.triu_indices(n_columns)
+        sums = np.zeros((n_columns, n_columns))
         sums[first, second] = noised / np.where(first == second, 1.0, math.sqrt(2.0))
         return np.asarray(np.triu(sums) + np.triu(sums, 1).T)
 
@@ -236,6 +241,7 @@ class CellProducts(GaussianQuery):
 
 
 def _read_units(state: ColumnUnits, shape: tuple[int, int]) -> ColumnUnits:
+    """Return centres and radii; refuse matrices of another shape, and invalid numbers."""
     center, radius = (np.array(part, dtype=np.float64) for part in state)
     for name, numbers in (("centre", center), ("radius", radius)):
         if numbers.shape != shape or not np.isfinite(numbers).all():
@@ -248,9 +254,9 @@ def _read_units(state: ColumnUnits, shape: tuple[int, int]) -> ColumnUnits:
 def _standardised(
     chunk: RecordBlock, columns: tuple[int, ...], center: FloatArray, radius: FloatArray
 ) -> FloatArray:
-    """Return cells in units of the radius about the centre, within -1 and 1; zero if unreadable.
+    """Return distances from the centre over the radius, cut to [-1, 1]; zero if unreadable.
 
-    A radius below normal floats is read as zero, and zero over zero counts as zero.
+    The loop reads a subnormal radius as zero; zero over zero counts as zero.
     """
     cells = np.asarray(chunk.features[:, columns], dtype=np.float64)
     cut = np.clip((cells - center) / radius, -1.0, 1.0)

@@ -1,44 +1,49 @@
 """The minimiser of a mean clipped loss plus a penalty, for noise on the answer alone.
 
-With rows ``x`` of norm at most ``row_limit`` and ``f_j(w)`` the loss of record j at the score
-``<w, x_j>``, let ``psi_j`` be the convex function whose gradient is that of ``f_j``, clipped to
+Rows ``x`` have norm at most ``row_limit``, and ``f_j(w)`` is the loss of record j at the score
+``<w, x_j>``. Let ``psi_j`` be the convex function whose gradient is that of ``f_j``, clipped to
 norm ``clip_norm`` along ``x_j``. The query searches the point of ``constraint`` that minimises
 
     (psi_1(w) + ... + psi_m(w)) / m  +  strength / 2 * |w - center|^2.
 
-Why one record matters little. The clipped slope is nondecreasing in the score, as the slope is, so
-``psi_j`` is convex, with gradients of norm at most C, the clip norm. Let g be the gradient of the
-mean plus penalty, and w, w' the minimisers for neighbours. Optimality gives
-``<g(w) - g'(w'), w - w'> <= 0``, the penalty ``<g(w) - g(w'), w - w'> >= strength |w - w'|^2``, and
-g and g' differ by ``2 C / m`` at most. So ``|w - w'| <= 2 C / (m strength)``. A point within
-``tolerance`` of the minimiser moves by ``2 tolerance`` more. Both minimisers lie in the set, and so
-do the ends of exact steps, which are projections: neither distance exceeds the set's diameter. The
-center is where both searches start, and does not depend on the records.
+*Influence of one record.* The slope is nondecreasing in the score, and so is the clipped slope. So
+``psi_j`` is convex, with gradients of norm at most C, the clip norm. Let g and g' be the gradients
+of mean plus penalty for two neighbours, and w and w' their minimisers. Optimality gives
+``<g(w) - g'(w'), w - w'> <= 0``. The penalty gives
+``<g(w) - g(w'), w - w'> >= strength |w - w'|^2``. And g and g' differ by at most ``2 C / m``. So
+``|w - w'| <= 2 C / (m strength)``. For points within ``tolerance`` of the minimisers the bound
+grows by ``2 tolerance``. Both minimisers lie in the set, and so do the ends of exact steps, which
+are projections. So in either case the distance is at most the set's diameter. Both searches start
+at the center, which does not depend on the records.
 
-Answers are drawn into the ball of radius ``travel = min(C / strength, diameter)`` around the start,
-which shortens distances: the above still holds. A minimiser lies within this ball, and two points
-of the ball are at most ``2 travel`` apart, whatever the tolerance. Floats end a draw within
-``(size + 8) 2^-52`` of the radius, relatively, so that the pair is charged ``2^-48 (size + 1)``.
-Where strong penalties leave so little room that this is less than twice the tolerance, it counts,
-except for a part within a ball, which is charged its tolerance: there are balls for such noise.
+*A ball around the start.* Answers are projected onto the ball of radius
+``travel = min(C / strength, diameter)`` around the start. This lengthens no distance, so the bounds
+above still hold. The minimiser lies within this ball. Two points of the ball are at most
+``2 travel`` apart, whatever the tolerance. In floats a projected point is within
+``(size + 8) 2^-52`` of the radius, relatively, so the charge for two points includes a relative
+``2^-48 (size + 1)``. If a strong penalty makes this bound smaller than the bound with the
+tolerance, it is what is charged. An intersection with a ball is always charged its tolerance: for
+such noise use ``balls``.
 
-This holds for a loss of ONE score. The clipped gradient of another convex loss is no gradient of a
-convex function: no multiple of the above bounds how far one record moves its zero. The penalty must
-stay outside of the clip.
+*Limits of the proof.* It needs a loss of ONE score. The clipped gradient of another convex loss is
+not the gradient of a convex function, and no multiple of the bound above limits how far one record
+moves its zero. The penalty must not be clipped.
 
-If the tolerance could need too many steps, the largest allowed number of steps is taken.
-With steps that the curvature allows, ``step_size * (curvature + 2 strength) <= 2``, each shortens
-the distance between neighbours by ``1 - step_size * strength`` and adds ``step_size * 2 C / m``:
-together no more than the above, times the progress of the descent. A single step from the same
-start needs no curvature: it adds ``step_size * 2 C / m``.
+*Plain descent.* If the tolerance could need too many steps, the query takes the largest allowed
+number of steps instead. The curvature allows steps with
+``step_size * (curvature + 2 strength) <= 2``. Each of them multiplies the distance between
+neighbours by ``1 - step_size * strength`` at most, and adds at most ``step_size * 2 C / m``. Over
+all steps that is at most the bound above, times the progress of the descent. A single step from the
+same start needs no condition on the curvature: it adds at most ``step_size * 2 C / m``.
 
-To draw points back into balls after the projection, each towards its own center, lengthens no
-distance either; a center in the set and in the balls before keeps points in all of them. With such
-a ball the search is for the fixed point w of its step T: ``T`` and ``T'`` of neighbours differ by
-``step_size * 2 C / m``, and so ``|w - w'| = |T(w) - T'(w')|`` is at most that and
-``(1 - step_size * strength) |w - w'|``, together the same bound. Without a loss T keeps the start,
-where the penalty is centered and which lies in the set and the ball; a loss moves the ends of steps
-by ``step_size * C`` at most: w lies within C / strength of the start.
+*Balls.* After the projection, points may also be projected onto balls, towards the center of each.
+This lengthens no distance either. If each center lies in the set and in the earlier balls, the
+points stay in all of them. With a ball, the search looks for the fixed point w of its step T. The
+steps ``T`` and ``T'`` of neighbours differ by at most ``step_size * 2 C / m``, so
+``|w - w'| = |T(w) - T'(w')|`` is at most that plus ``(1 - step_size * strength) |w - w'|``. This
+gives the same bound. Without a loss, T keeps the start, since the penalty is centered there and the
+start lies in the set and in the ball. A loss moves the end of a step by at most ``step_size * C``,
+so w lies within ``C / strength`` of the start.
 
 Reference
 ---------
@@ -75,7 +80,7 @@ from tailguard.queries.units import Units
 from tailguard.sets.base import ConstraintSet, length
 from tailguard.sets.whole_space import WholeSpace
 
-DRAWN_ROUNDOFF = 2.0**-48  # of a radius and for each coordinate, and one: see above
+DRAWN_ROUNDOFF = 2.0**-48  # relative to a radius, for each coordinate plus one; see above
 EVERYWHERE = WholeSpace()
 
 
@@ -92,35 +97,36 @@ class ClippedMinimiser(GaussianQuery):
     units
         The coordinate system in which rows and targets are read.
     strength
-        Of the penalty ``strength / 2 * |w - center|^2``. To combine penalties of that form, add
-        their strengths and average their centers by strength; none goes into the clip.
+        The strength of the penalty ``strength / 2 * |w - center|^2``. To combine such penalties,
+        add their strengths and average their centers by strength. Penalties are not clipped.
     clip_norm, row_limit
         Bounds on the norm of one record's gradient, and on that of its row.
     constraint
         A set of ``tg.sets`` whose projection is exact.
     step_size
-        None for ``1 / (curvature + strength)``; at most ``2 / (curvature + 2 strength)``.
+        At most ``2 / (curvature + 2 strength)``; None for ``1 / (curvature + strength)``.
     most_steps
-        If more plain steps could be needed, this many or 20 000 are taken, and the noise is set
-        for them.
+        The largest number of plain steps. If more could be needed, the query takes this many, or
+        20 000 if that is less, and its noise is set for them.
     n_steps
         Exactly this many steps of plain descent replace the search.
     balls
-        After each step the point is drawn into the balls, a center and a radius each, one after the
-        other. Several balls need ``n_steps``.
+        Balls, each a center and a radius, onto which the point is projected after each step, one
+        after the other. Several balls need ``n_steps``.
 
     Guarantee
     ---------
-    Replacing any record by any other moves the answer by at most ``2 clip_norm / (m strength)`` in
-    l2 norm, and by at most the diameter of the set, plus twice the tolerance, or by twice the
-    distance that the penalty allows; plus the charged rounding, under replace-one neighbours.
+    Under replace-one neighbours the answer moves by at most the smaller of
+    ``2 clip_norm / (m strength)`` and the diameter of the set, in l2 norm, plus twice the
+    tolerance. It also moves by at most twice the distance from the start that the penalty allows.
+    The charged rounding comes on top.
 
     Edge cases
     ----------
-    A void record contributes zero and stays counted. A search that does not converge is followed
-    by plain descent; it never raises. How long it takes depends on the records: the running time is
-    not part of the guarantee. A center too large for floats is moved towards zero. A search with a
-    ball starts, and centers its penalty, within it. Offsets are refused.
+    A void record contributes zero and stays counted. If a search does not converge, plain descent
+    follows; no search raises. The running time depends on the records and is not part of the
+    guarantee. A center too large for floats is moved towards zero. If there is a ball, the search
+    starts within it and the penalty is centered there. Offsets are refused.
 
     Examples
     --------
@@ -145,7 +151,7 @@ class ClippedMinimiser(GaussianQuery):
     balls: tuple[tuple[tuple[float, ...], float], ...] = ()
 
     name = "clipped minimiser"
-    places = "any"  # its proof allows for sums that are rounded chunk by chunk
+    places = "any"  # its proof covers sums that are rounded chunk by chunk
 
     def __post_init__(self) -> None:
         """Check the public numbers, and that the proof covers the loss, the set and the step."""
@@ -162,8 +168,8 @@ class ClippedMinimiser(GaussianQuery):
         is_cut_by_ball(self.constraint)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
-        many = len(self.balls) > 1 and self.n_steps is None
-        if self.balls and (many or math.isinf(self.constraint.diameter())):
+        lacks_steps = len(self.balls) > 1 and self.n_steps is None
+        if self.balls and (lacks_steps or math.isinf(self.constraint.diameter())):
             raise InputError("constraint must be a bounded set for balls; several need n_steps.")
         for center, radius in self.balls:
             check_positive("the radius of balls", radius)
@@ -171,8 +177,8 @@ class ClippedMinimiser(GaussianQuery):
                 raise InputError(f"centers of balls must be {self.units.size} finite numbers.")
         if self.step_size is not None:
             check_positive("step_size", self.step_size)
-            alone = self.n_steps == 1 and self.step_size * self.strength <= 1.0
-            if not alone and self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
+            single = self.n_steps == 1 and self.step_size * self.strength <= 1.0
+            if not single and self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
                 raise InputError(
                     "step_size must be at most 2 / (curvature + 2 * strength) = "
                     f"{2.0 / (self.curvature + 2.0 * self.strength):.6g}, else one record could "
@@ -197,7 +203,7 @@ class ClippedMinimiser(GaussianQuery):
         return StepFacts(shortening, travel)
 
     def accuracy(self, n_rows: int) -> Accuracy:
-        """Compute tolerance, steps and range for that many records."""
+        """Compute the tolerance, the steps and the largest center for ``n_rows`` records."""
         gradient_off = gradient_error(
             self.loss,
             n_rows=n_rows,
@@ -236,7 +242,7 @@ class ClippedMinimiser(GaussianQuery):
         )
 
     def center(self, state: FloatArray, n_rows: int) -> FloatArray:
-        """Return the point at which the search starts: the center, moved into set and balls."""
+        """Return the start of the search: the center, projected onto the set and the balls."""
         point = self.constraint.project(self._near(state, n_rows))
         for center, radius in self._balls:
             point = drawn_into(point, center, radius)
@@ -248,8 +254,8 @@ class ClippedMinimiser(GaussianQuery):
             raise InputError("offset must be None for a minimiser: it would cancel in floats.")
         accuracy = self.accuracy(rows.n_rows)
         start, balls = self.center(state, rows.n_rows), self._balls
-        searched = balls and self.n_steps is None  # then the start is the penalty's center, too
-        pull = start - (start if searched else self._near(state, rows.n_rows))
+        start_is_center = balls and self.n_steps is None
+        pull = start - (start if start_is_center else self._near(state, rows.n_rows))
 
         def step(point: FloatArray) -> FloatArray:
             slope = self._gradient(rows, start + point) + self.strength * (point + pull)
@@ -282,30 +288,30 @@ class ClippedMinimiser(GaussianQuery):
 
     @property
     def _balls(self) -> list[tuple[FloatArray, float]]:
-        """The balls, around points of the set."""
+        """The balls, their centers projected onto the set."""
         return [(self.constraint.project(center), radius) for center, radius in self.balls]
 
     def _move(self, n_rows: int) -> float:
-        """How far one record moves the minimiser of an unbounded set."""
+        """How far one record moves the minimiser, if the set is not bounded."""
         return 2.0 * self.clip_norm / (n_rows * self.strength)
 
     @property
     def _widest(self) -> float:
-        """How far apart two answers can be; infinity, no cap, for a set of one point."""
+        """The largest distance between two answers; infinity (no cap) for a set of one point."""
         return (
             min([self.constraint.diameter(), *(2.0 * ball[1] for ball in self.balls)]) or math.inf
         )
 
     @property
     def _grid(self) -> float:
-        """Far finer than the roundings of one chunk's sum; a total of 2**26 rows fits."""
+        """The lattice step of gradients: below a chunk's roundings; sums of 2**26 rows fit."""
         return self.clip_norm / 2.0**36
 
     def _near(self, state: FloatArray, n_rows: int) -> FloatArray:
-        """Return the state, moved towards zero if it is too far off for floats."""
+        """Return the state, shortened if it is too long for floats."""
         point = np.asarray(state, dtype=np.float64)
-        far, allowed = length(point), self.accuracy(n_rows).largest_center
-        return point * (allowed / far) if far > allowed else point
+        norm, allowed = length(point), self.accuracy(n_rows).largest_center
+        return point * (allowed / norm) if norm > allowed else point
 
     def _gradient(self, rows: Rows, weights: FloatArray) -> FloatArray:
         """Return the mean of the clipped gradients of the records."""
@@ -313,7 +319,7 @@ class ClippedMinimiser(GaussianQuery):
         return np.asarray(rows.reduce(loop) * (self._grid / rows.n_rows), dtype=np.float64)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
-        """Add up clipped gradients by chunks; refuse records without an order, which have none."""
+        """Add up clipped gradients chunk by chunk; refuse records that are rounded alone."""
         if block.alone:  # gradient_error allows for the rounding of chunks, not of records
             raise InputError("records without an order have no chunks.")
         gradient = MeanClippedGradient(

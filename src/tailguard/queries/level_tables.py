@@ -1,8 +1,9 @@
-"""Counts of declared levels: of each column, of their combinations, and of chosen ones.
+"""Counts of declared levels: of each column, of combinations of columns, and of chosen levels.
 
 A record is in one cell of a table, or in none. So each table is a histogram, and a replaced record
-moves at most two of its counts by one. Weights in [0, 1], and shares of a person's rows, count in
-whole steps: a record then adds a point of the convex hull of zero and what single rows add.
+moves at most two of its counts by one. With weights in [0, 1] or shares of a person's rows, a
+record adds to counts in whole lattice steps. What it adds then lies in the convex hull of zero and
+the contributions of single rows.
 
 Reference
 ---------
@@ -36,14 +37,14 @@ def first_levels(indicators: Features) -> IntArray:
 
 
 def n_codes(by: Indicators) -> int:
-    """Return the number of combinations; a column has baseline, levels and missing."""
+    """Return the number of combinations; each column has a baseline, levels and a missing cell."""
     return math.prod(len(columns) + 2 for columns in by)
 
 
 def codes_of(features: Features, by: Indicators) -> IntArray:
-    """Return which combination each record has; the last column changes fastest.
+    """Return the number of each record's combination; the last column changes fastest.
 
-    In each column the first level is 0, the others follow, and the last code is a missing cell.
+    In each column the first level has code 0, other levels follow, and a missing cell comes last.
     """
     codes = np.zeros(len(features), dtype=np.int64)
     for columns in by:
@@ -58,25 +59,26 @@ def codes_of(features: Features, by: Indicators) -> IntArray:
 class LevelCounts(GaussianQuery):
     """Counts of baseline and levels, column by column; the state is not used.
 
-    A fit needs nothing else of an indicator: its size is one, its centre zero, and its scale
-    follows from the count.
+    A fit needs only this of an indicator: its size is one, its centre is zero, and the count gives
+    its scale.
 
     Attributes
     ----------
     indicators
-        For each categorical column, the columns of its levels' indicators; the baseline has none.
+        For each categorical column, the features that are indicators of its levels. The baseline
+        has no indicator.
 
     Guarantee
     ---------
-    A record has one level, or the baseline, of each of the ``k`` columns, whatever numbers stand in
-    the indicators, or it is counted nowhere: replacing it takes one from a count and adds one to
-    another, in each column, which moves the vector by at most ``sqrt(2 * k)`` in l2 norm and
-    ``2 * k`` in l1 norm. Counts are exact.
+    In each of the ``k`` columns a record has the baseline or one level, whatever its indicators
+    are, or it is counted nowhere. Replacing it takes one from a count and adds one to another, in
+    each column. This moves the vector by at most ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1
+    norm. Counts are exact.
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere. Indicators other than zero and one count as
-    one, and a record with several has the first of them.
+    A record with a non-finite value is counted nowhere. An indicator other than zero and one counts
+    as one. A record with several nonzero indicators has the first of their levels.
 
     Examples
     --------
@@ -106,15 +108,16 @@ class LevelCounts(GaussianQuery):
         return count_sensitivity(2.0 * len(self.indicators), self.size, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count in lattice steps of one over a whole number, exactly or by weights.
+        """Count records exactly, or their weights in lattice steps.
 
-        A record has the first level whose indicator is not zero, or else the baseline.
+        A lattice step is one over a whole number. A record has the first level whose indicator is
+        not zero, or else the baseline.
         """
         counts = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             void, first = chunk.void(), 0
             for columns in self.indicators:
-                # Void records are counted in a place that is dropped.
+                # Void records are counted in an extra place, which is dropped.
                 places = np.where(void, self.size, first + first_levels(chunk.features[:, columns]))
                 counts += counted(places, self.size, grid, chunk.weight)
                 first += len(columns) + 1
@@ -122,11 +125,11 @@ class LevelCounts(GaussianQuery):
 
     def by_column(self, counts: FloatArray) -> list[FloatArray]:
         """Return one vector of counts per categorical column, the baseline first."""
-        columns, first = [], 0
-        for some in self.indicators:
-            columns.append(counts[first : first + len(some) + 1])
-            first += len(some) + 1
-        return columns
+        by_column, first = [], 0
+        for columns in self.indicators:
+            by_column.append(counts[first : first + len(columns) + 1])
+            first += len(columns) + 1
+        return by_column
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -145,12 +148,12 @@ class LevelTables(GaussianQuery):
     Guarantee
     ---------
     A record is in one cell of each of the ``k`` tables, whatever it holds. Replacing it takes one
-    from a count and adds one to another, in each table, which moves the vector by at most
+    from a count and adds one to another, in each table. This moves the vector by at most
     ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1 norm. Counts are exact.
 
     Edge cases
     ----------
-    A missing cell is a level of its own. A record's other cells do not matter: they may be missing.
+    A missing cell is a level of its own. Cells of other columns do not matter, and may be missing.
 
     Examples
     --------
@@ -186,7 +189,7 @@ class LevelTables(GaussianQuery):
         return count_sensitivity(2.0 * len(self.tables), self.size, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number."""
+        """Count exactly, in lattice steps; a step is one over a whole number."""
         total = np.zeros(self.size, dtype=np.int64)
         for chunk in chunks_of(block):
             counts = [
@@ -203,14 +206,15 @@ class LevelTables(GaussianQuery):
 
 @dataclass(frozen=True)
 class CountOfLevels(GaussianQuery):
-    """How many records have an allowed level in each of some columns; the state is not used.
+    """Number of records with an allowed level in each of some columns; the state is not used.
 
     Attributes
     ----------
     by
         The indicators of each column.
     allowed
-        For each column, the codes that count: 0 for its first level, then the others and missing.
+        For each column, the codes that count: 0 for its first level, then other levels, then a
+        missing cell.
 
     Guarantee
     ---------
@@ -246,13 +250,13 @@ class CountOfLevels(GaussianQuery):
         return count_sensitivity(1.0, 1, n_rows, norm="l1")
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number."""
+        """Count exactly, in lattice steps; a step is one over a whole number."""
         total = 0
         for chunk in chunks_of(block):
-            meets = np.ones(chunk.n_rows, dtype=np.bool_)
+            allowed_rows = np.ones(chunk.n_rows, dtype=np.bool_)
             for columns, codes in zip(self.by, self.allowed, strict=True):
-                meets &= np.isin(codes_of(chunk.features, (columns,)), codes)
-            total += int(whole_steps(chunk.weight, chunk.n_rows, grid) @ meets)
+                allowed_rows &= np.isin(codes_of(chunk.features, (columns,)), codes)
+            total += int(whole_steps(chunk.weight, chunk.n_rows, grid) @ allowed_rows)
         return np.array([total], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:

@@ -1,10 +1,10 @@
 """Compiled loops over the rows of one chunk of records.
 
-They run record by record, or coordinate by coordinate, over contiguous numbers. No step for one
-record reads another, every place of an output is written, and the steps do not depend on what a row
-holds. The compiler keeps every test for NaN, and the order of a sum depends only on the number of
-its terms. The bits of floats, read as integers, are ordered as their magnitudes: so a loop finds
-the largest of a row without a jump.
+They run record by record, or coordinate by coordinate, over contiguous numbers. The steps for
+one record read no other record, and do not depend on what the record holds. Every entry of an
+output is written. The compiler keeps every test for NaN, and the order of a sum depends only on the
+number of its terms. If the bits of magnitudes are read as integers, these have the same order as
+the magnitudes. So a loop finds the largest entry of a row without a jump.
 """
 
 import math
@@ -14,32 +14,33 @@ import numpy as np
 from tailguard.array_types import BoolArray, Features, FloatArray, IntArray
 from tailguard.queries.loop import compiled_loop
 
-# Standardised features beyond this count as this: squares of a hundred million of them add up to a
-# finite number.
+# Larger standardised features are cut to this. The squares of a hundred million of them have a
+# finite sum.
 LARGEST_FEATURE = 1e150
-# A smaller square loses digits: a row this short, 1e-145, has no direction, and counts as zero.
+# A smaller squared norm loses digits: a row of norm below 1e-145 has no direction, counts as zero.
 LEAST_SQUARE = 1e-290
-# Target and score of void records, so that their slopes take the same time as others: numbers that
-# are usual for every loss.
+# Target and score that replace those of void records. They are ordinary numbers for every loss, so
+# that the slope of a void record takes as long to compute as any other.
 VOID_TARGET, VOID_SCORE = 0.0, 0.5
-# The bits of infinities and NaN come last. The exponent is in the bits above those of the fraction.
+# The mask that drops the sign bit, the width of the fraction, and the bias of the exponent.
 MAGNITUDE, FRACTION_BITS, BIAS = 2**63 - 1, 52, 1023
-# A row whose largest entry is between these is not scaled.
+# Bits of 2**-64 and 2**64: a row whose largest entry is between these is not scaled.
 LEAST_BITS, MOST_BITS = (BIAS - 64) << FRACTION_BITS, (BIAS + 64) << FRACTION_BITS
+# Bits of infinity. Those of NaN are larger, and those of finite magnitudes are smaller.
 INFINITE_BITS = (2 * BIAS + 1) << FRACTION_BITS
 # Two to this power and its inverse are normal floats.
 MOST_DOUBLINGS = 1000
 POWERS = np.append(2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1), 0.0)
 VOID_PLACE = len(POWERS) - 1
-# A shorter scaled row has no direction in floats: its square is not a normal float.
+# A shorter scaled row has no direction in floats, since its square is not a normal float.
 SMALLEST_LENGTH = 1e-140
-# Rounding may increase a subnormal factor, so that factors below this count as zero.
+# Rounding may increase a subnormal factor, so smaller factors count as zero.
 SMALLEST_FACTOR = 1e-290
-# Adding this rounds a number to a whole one, which the last bits of the sum hold.
+# Adding this to a number rounds it to a whole number, which is in the last bits of the sum.
 ROUNDING = 1.5 * 2.0**52
-# The bits of a float are those of ``ROUNDING`` plus the whole number that was added to it.
+# Subtracting this from the bits of the sum, read as an integer, leaves that whole number.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
-# Few enough rows that the first-level cache holds all their coordinates while products are summed.
+# So few rows that the first-level cache holds all their coordinates while products are summed.
 STRIP_ROWS = 128
 
 
@@ -57,21 +58,21 @@ def score_rows(
     scores: FloatArray,
     squares: FloatArray,
 ) -> None:
-    """Write each record's standardised row, cut to finite numbers, its score and squared norm.
+    """Write the standardised row of each record, its score and its squared norm.
 
-    The squared norm is NaN if a feature is not finite.
+    Entries of rows are cut to finite numbers. The squared norm is NaN if a feature is not finite.
     """
     for i in range(len(features)):
         score, square, largest = 0.0, 0.0, 0
         for j in range(center.size):
-            x = np.float64(features[i, j])
-            u = (x - center[j]) * inverse_scale[j]
-            u = u if u < LARGEST_FEATURE else LARGEST_FEATURE
-            u = u if u > -LARGEST_FEATURE else -LARGEST_FEATURE
-            rows[i, j] = u
-            score += u * weights[j]
-            square += u * u
-            largest = max(largest, int(x.view(np.int64)) & MAGNITUDE)
+            value = np.float64(features[i, j])
+            entry = (value - center[j]) * inverse_scale[j]
+            entry = entry if entry < LARGEST_FEATURE else LARGEST_FEATURE
+            entry = entry if entry > -LARGEST_FEATURE else -LARGEST_FEATURE
+            rows[i, j] = entry
+            score += entry * weights[j]
+            square += entry * entry
+            largest = max(largest, int(value.view(np.int64)) & MAGNITUDE)
         if intercept:
             rows[i, center.size] = 1.0
             score += weights[center.size]
@@ -96,10 +97,10 @@ def cut_rows(
     inverses: FloatArray,
     void: BoolArray,
 ) -> None:
-    """Cut rows to norm ``row_limit``: score the cut rows, and find their norms.
+    """Write the scores and norms of rows that are cut to norm ``row_limit``.
 
-    ``inverses`` are one over the norms before the cut. Void records get a usual score and target.
-    Void records and rows without a direction get norm and inverse zero.
+    ``inverses`` gets one over each norm before the cut. Void records get an ordinary score and
+    target. Norm and inverse are zero for void records and for rows without a direction.
     """
     for i in range(squares.size):
         # Adding zero times a value turns an infinite one into NaN, and changes no other.
@@ -107,24 +108,27 @@ def cut_rows(
             (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0
         )
         offset = offsets[i] - shifts[2] + 0.0 * offsets[i] if offsets.size > 0 else 0.0 - shifts[2]
-        odd = math.isnan(target) | math.isnan(offset) | math.isnan(squares[i])
-        seen = (squares[i] > LEAST_SQUARE) & (not odd)
-        norm = math.sqrt(squares[i] if seen else 1.0)
+        is_void = math.isnan(target) | math.isnan(offset) | math.isnan(squares[i])
+        has_direction = (squares[i] > LEAST_SQUARE) & (not is_void)
+        norm = math.sqrt(squares[i] if has_direction else 1.0)
         inverse = 1.0 / norm
         radius = norm if norm < row_limit else row_limit
         score = scores[i] * (radius * inverse) + offset
-        scores[i] = VOID_SCORE if odd else score
-        known[0, i] = VOID_TARGET if odd else target
-        radii[i] = radius if seen else 0.0
-        inverses[i] = inverse if seen else 0.0
-        void[i] = odd
+        scores[i] = VOID_SCORE if is_void else score
+        known[0, i] = VOID_TARGET if is_void else target
+        radii[i] = radius if has_direction else 0.0
+        inverses[i] = inverse if has_direction else 0.0
+        void[i] = is_void
 
 
 @compiled_loop("in vector", "in flags", "in vector", "float64", "vector")
 def size_gradients(
     slopes: FloatArray, void: BoolArray, radii: FloatArray, slope_limit: float, sizes: FloatArray
 ) -> None:
-    """Find the length of each gradient along its row, with cut slopes; zero if void or NaN."""
+    """Write the signed length of each gradient along its row; zero if void or NaN.
+
+    Slopes are cut to ``slope_limit``.
+    """
     for i in range(slopes.size):
         slope = 0.0 if void[i] | math.isnan(slopes[i]) else slopes[i]
         slope = slope if slope < slope_limit else slope_limit
@@ -151,10 +155,10 @@ def standardise(
 ) -> None:
     """Write each record's standardised row divided by a power of two, and that power.
 
-    The division brings a row to a range in which no square and no product with a map overflows.
-    Standardised features are cut to ``bound``. A void record becomes a row of zeros with power
-    zero, and gets a usual target and offset. ``known`` gets standardised targets and offsets, zeros
-    if there are none.
+    After the division no square of an entry and no product with a map overflows. Standardised
+    features are cut to ``bound``. A void record becomes a row of zeros with power zero, and gets an
+    ordinary target and offset. ``known`` gets standardised targets and offsets; a missing column
+    counts as zeros.
     """
     n_features, width = center.size, rows.shape[1]
     intercept = n_features + target_in_row < width
@@ -167,25 +171,25 @@ def standardise(
         peak: int = 0
         largest: int = 0
         for j in range(n_features):
-            x = np.float64(features[i, j])
-            u = (x - center[j]) * inverse_scale[j]
-            u = u if u < bound else bound
-            u = np.float64(u if u > -bound else -bound)
-            rows[i, j] = u
-            peak = max(peak, int(u.view(np.int64)) & MAGNITUDE)
-            largest = max(largest, int(x.view(np.int64)) & MAGNITUDE)
+            value = np.float64(features[i, j])
+            entry = (value - center[j]) * inverse_scale[j]
+            entry = entry if entry < bound else bound
+            entry = np.float64(entry if entry > -bound else -bound)
+            rows[i, j] = entry
+            peak = max(peak, int(entry.view(np.int64)) & MAGNITUDE)
+            largest = max(largest, int(value.view(np.int64)) & MAGNITUDE)
         if intercept:
             rows[i, n_features] = 1.0
             peak = max(peak, int(np.float64(1.0).view(np.int64)))
         if target_in_row:
-            u = target if target < LARGEST_FEATURE else LARGEST_FEATURE
-            u = np.float64(u if u > -LARGEST_FEATURE else -LARGEST_FEATURE)
-            rows[i, width - 1] = u
-            peak = max(peak, int(u.view(np.int64)) & MAGNITUDE)
+            entry = target if target < LARGEST_FEATURE else LARGEST_FEATURE
+            entry = np.float64(entry if entry > -LARGEST_FEATURE else -LARGEST_FEATURE)
+            rows[i, width - 1] = entry
+            peak = max(peak, int(entry.view(np.int64)) & MAGNITUDE)
         void = math.isnan(target) | math.isnan(offset) | (largest >= INFINITE_BITS)
         unusual = int((peak != 0) & ((peak < LEAST_BITS) | (peak > MOST_BITS)))
         exponent = unusual * max((peak >> FRACTION_BITS) - BIAS + 1, -MOST_DOUBLINGS)
-        # Looked up for void records too, so that there is no jump.
+        # A table instead of a branch: void records take the same time.
         inverse = POWERS[VOID_PLACE if void else MOST_DOUBLINGS - exponent]
         for j in range(width):
             rows[i, j] *= inverse
@@ -198,9 +202,9 @@ def standardise(
 def measure(
     mapped: FloatArray, powers: FloatArray, shrunk: float, lengths: FloatArray, inverses: FloatArray
 ) -> None:
-    """Find the length of each row, and ``shrunk`` over the length of the scaled one.
+    """Write the length of each row, and ``shrunk`` divided by the length of the scaled row.
 
-    Both are zero if the row has no direction. ``mapped`` has one row per coordinate.
+    Both are zero if the row has no direction. ``mapped`` holds scaled rows, one in each column.
     """
     lengths[:] = 0.0
     for j in range(len(mapped)):
@@ -208,9 +212,9 @@ def measure(
             lengths[i] += mapped[j, i] * mapped[j, i]
     for i in range(powers.size):
         length = math.sqrt(lengths[i])
-        seen = length > SMALLEST_LENGTH
-        inverses[i] = shrunk / length if seen else 0.0
-        lengths[i] = length * powers[i] if seen else 0.0
+        has_direction = length > SMALLEST_LENGTH
+        inverses[i] = shrunk / length if has_direction else 0.0
+        lengths[i] = length * powers[i] if has_direction else 0.0
 
 
 @compiled_loop("in vector", "in flags", "float64", "vector")
@@ -225,7 +229,7 @@ def bound_slopes(slopes: FloatArray, void: BoolArray, limit: float, bounded: Flo
 
 @compiled_loop("in vector", "vector", "vector")
 def multiply(slopes: FloatArray, lengths: FloatArray, inverses: FloatArray) -> None:
-    """Multiply rows by slopes: lengths by their size, directions by their sign.
+    """Multiply rows by slopes: lengths by the slope's size, inverses by its sign.
 
     Zero times infinity counts as zero.
     """
@@ -247,27 +251,27 @@ def climb(
     shares: FloatArray,
     factors: FloatArray,
 ) -> None:
-    """Find the factor of each scaled row at each level of several slope limits."""
+    """Write the factor of each scaled row for each step between levels of the slope."""
     below = 0.0
-    for k in range(levels.size):
-        step = levels[k] - below
+    for level in range(levels.size):
+        step = levels[level] - below
         for i in range(slopes.size):
-            # The part of the step that the slope reaches, in [0, 1]: NaN reaches nothing.
-            part = (abs(slopes[i]) - below) / step
-            part = part if part < 1.0 else (0.0 if math.isnan(part) else 1.0)
-            part = max(part, 0.0) * shares[k]
-            factor = math.copysign(part * (min(lengths[i], row_limit) * inverses[i]), slopes[i])
-            factors[k, i] = factor if abs(factor) > SMALLEST_FACTOR else 0.0
-        below = levels[k]
+            # The fraction of this step below the slope's size, in [0, 1]; zero for NaN.
+            fraction = (abs(slopes[i]) - below) / step
+            fraction = fraction if fraction < 1.0 else (0.0 if math.isnan(fraction) else 1.0)
+            fraction = max(fraction, 0.0) * shares[level]
+            factor = math.copysign(fraction * (min(lengths[i], row_limit) * inverses[i]), slopes[i])
+            factors[level, i] = factor if abs(factor) > SMALLEST_FACTOR else 0.0
+        below = levels[level]
 
 
 @compiled_loop("in matrix", "in matrix", "matrix", reorders=True)
 def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None:
-    """Write the products of rows with each row of ``released`` to the lines of ``mapped``.
+    """Write the products of records' rows with each row of ``released`` to a line of ``mapped``.
 
-    Each record is computed by itself: with BLAS the bits of its product would depend on its place
-    in the chunk. Two products of each of four lines are added at once, to read and write less
-    often; lines and coordinates past the last are zeros.
+    Each record is computed by itself: with BLAS the bits of its products would depend on its place
+    in the chunk. To save memory traffic, each pass adds two products to each of four lines. Lines
+    and coordinates that fill up the last pass are zeros.
     """
     width, height = released.shape
     padded = np.zeros((width + 3, height + 1))
@@ -287,11 +291,11 @@ def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None
                 e, f = padded[line + 2, j], padded[line + 2, j + 1]
                 g, h = padded[line + 3, j], padded[line + 3, j + 1]
                 for i in range(STRIP_ROWS):
-                    u, v = columns[j, i], columns[j + 1, i]
-                    sums[0, i] += a * u + b * v
-                    sums[1, i] += c * u + d * v
-                    sums[2, i] += e * u + f * v
-                    sums[3, i] += g * u + h * v
+                    first, second = columns[j, i], columns[j + 1, i]
+                    sums[0, i] += a * first + b * second
+                    sums[1, i] += c * first + d * second
+                    sums[2, i] += e * first + f * second
+                    sums[3, i] += g * first + h * second
             for k in range(min(4, width - line)):
                 for i in range(count):
                     mapped[line + k, start + i] = sums[k, i]
@@ -301,7 +305,7 @@ def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None
 def add_by_person(
     mapped: FloatArray, factors: FloatArray, persons: IntArray, sums: FloatArray
 ) -> None:
-    """Add the columns, each times its factor, to the sums of their persons, one by one."""
+    """Add each column, times its factor, to the sum of its person, one after the other."""
     for j in range(len(mapped)):
         for i in range(factors.size):
             sums[j, persons[i]] += mapped[j, i] * factors[i]
@@ -309,9 +313,9 @@ def add_by_person(
 
 @compiled_loop("in matrix", "in vector", "places")
 def add_rounded(mapped: FloatArray, factors: FloatArray, totals: IntArray) -> None:
-    """Add up the products of each line with the factors, every one rounded to a whole number.
+    """Add up the products of each line with the factors, each product rounded to a whole number.
 
-    The sum is exact in any order: the loop adds integers, which it reads from the bits of floats.
+    The sum is exact in any order, since the loop adds integers. It reads them from bits of floats.
     """
     for j in range(len(mapped)):
         total = 0
@@ -327,8 +331,8 @@ def add_rounded_squares(
 ) -> None:
     """Add up the packed outer products of columns, every entry rounded to a whole number.
 
-    Each column is multiplied by its root, entries on the diagonal by the first number of
-    ``packing``, and entries off the diagonal by the second.
+    Each column is multiplied by its entry of ``roots``. The first number of ``packing`` multiplies
+    the entries on the diagonal, the second all others.
     """
     width = len(mapped)
     strip = np.empty((width, STRIP_ROWS))
@@ -344,9 +348,9 @@ def add_rounded_squares(
                 scaled[0, i] = strip[j, i] * packing[0]
                 scaled[1, i] = strip[j, i] * packing[1]
             for k in range(j, width):
-                total, side = 0, int(k > j)
+                total, off_diagonal = 0, int(k > j)
                 for i in range(count):
-                    rounded = np.float64(scaled[side, i] * strip[k, i] + ROUNDING)
+                    rounded = np.float64(scaled[off_diagonal, i] * strip[k, i] + ROUNDING)
                     total += int(rounded.view(np.int64)) - ROUNDING_BITS
                 totals[place] += total
                 place += 1

@@ -1,34 +1,37 @@
-"""Sample and aggregate: a private centre of what any estimator finds on blocks of the records.
+"""Sample and aggregate: a private centre of any estimator's results on blocks of the records.
 
-The gate hands the records over in a secret random order, which is cut into m blocks. The user's
-estimator gives a point for each block, which is cut to a public ball. Each point has a smallest
-ball around it that holds ``t0`` of the points. The point with the smallest one is released, with
-Gaussian noise on the smooth scale of that choice. Given the order, one record is replaced in its
-place, and so in its blocks (``queries/base.py``).
+The gate passes the records in a secret random order, and the query cuts this order into m blocks.
+The user's estimator returns a point for each block, and the point is cut to a public ball. For each
+point, take the smallest ball around it that holds ``t0`` of the points. The query chooses the point
+whose ball is the smallest, and releases it with Gaussian noise on the smooth scale of that choice.
+Given the order, a replaced record keeps its place, and only blocks with this place change
+(``queries/base.py``).
 
-Write ``r(i, t)`` for the distance from point i to the t-th nearest, itself included. One record
-changes s points at most: one if the blocks are disjoint, else as many as the blocks that may hold
-it. With ``t0 = ceil((m + s) / 2) + 1`` any two sets of t0 points on neighbours share an
-unchanged one, so the centres are at most the two smallest radii apart; and an unchanged point's
-``r(i, t0)`` on the neighbour is at most its ``r(i, t0 + s)``. Let
+*Proof.* Write ``r(i, t)`` for the distance from point i to the t-th nearest point, itself included.
+One record changes at most s points: one if the blocks are disjoint, else the number of blocks that
+may hold it. Let ``t0 = ceil((m + s) / 2) + 1``. Take t0 points of a data set and t0 points of its
+neighbour: the two sets share an unchanged point. So the centres are at most the sum of the two
+smallest radii apart. For an unchanged point, ``r(i, t0)`` on the neighbour is at most
+``r(i, t0 + s)``. Let
 
     ``h(k) = the ((k + 1) s + 1)-th smallest r(i, t0 + (k + 1) s)``,
 
-or the ball's radius where there is none, and never more than that. ``2 h(0)`` is at least the local
-sensitivity; and as the j-th smallest ``r(i, t)`` is at most the (j + s)-th smallest
-``r(i, t + s)`` on the neighbour, ``h(k)`` is at most ``h(k + 1)`` there. So
+or the public ball's radius if that is smaller, or if there are too few points. ``2 h(0)`` is at
+least the local sensitivity. The j-th smallest ``r(i, t)`` is at most the (j + s)-th smallest
+``r(i, t + s)`` on the neighbour, so ``h(k)`` is at most ``h(k + 1)`` there. So
 ``S = max over k of 2 h(k) exp(-beta k)`` is beta-smooth.
 
-As computed. Distances between unchanged points are the same floats, and order statistics compare
-them, so that the smoothness holds as it is, up to the weights' rounding, which is less than
-``smoothness - decay``. Distances err by less than the margin by which the scale is raised.
+*Floats.* Distances between unchanged points are the same floats on both data sets, and order
+statistics only compare them. So the smoothness still holds, up to the rounding of the weights
+``exp(-beta k)``. That rounding is less than ``smoothness - decay``, and the weights use ``decay``.
+Distances err by less than the margin by which the released scale is raised.
 
 Reference
 ---------
 Nissim, Raskhodnikova and Smith 2007 (sample and aggregate); Wang, Xiao, Devadas and Xu 2020,
-Algorithm 1 and Theorem 1. The scale that they print, with the mean of the largest ``r(i, t)`` in
-the place of an order statistic, is not smooth; and no draw of overlapping blocks that they ask for
-is likely to occur for small m, while disjoint ones need no luck, and far fewer blocks.
+Algorithm 1 and Theorem 1. Their printed scale has the mean of the largest ``r(i, t)`` in the place
+of an order statistic, and is not smooth. For small m, a draw of overlapping blocks is unlikely to
+meet their condition. Disjoint blocks need no such draw, and far fewer blocks.
 """
 
 import math
@@ -58,13 +61,13 @@ from tailguard.queries.gather import check_gathered, gather, placed
 from tailguard.quiet import quietly
 from tailguard.sets.base import as_vector
 
-# All pairs of points are compared, which limits their number.
+# The distances of all pairs of points are in memory, which limits the number of blocks.
 FEWEST_BLOCKS, MOST_BLOCKS = 4, 5_000
 LAYOUTS = ("disjoint", "overlapping")
-# Seed of the draws of overlapping blocks: public, since blocks are places in a secret order.
+# Seed of the draws of overlapping blocks. It is public: blocks are places in a secret order.
 DRAW = 0
 MOST_DRAWS = 50
-# No draw is made if the chance that any succeeds is below this.
+# If the chance that any draw succeeds is below this, none is made.
 HOPELESS = 1e-6
 
 
@@ -85,29 +88,29 @@ def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap
     scale = least_scale(n_points, diameter, smoothness, overlap)
     for k in range(changes_until_all(n_points, overlap)):
         changed = (k + 1) * overlap
-        held = radii[:, first_ball(n_points, overlap) + changed - 1]
-        bound = min(diameter / 2.0, float(np.partition(held, changed)[changed]))
+        distances = radii[:, first_ball(n_points, overlap) + changed - 1]
+        bound = min(diameter / 2.0, float(np.partition(distances, changed)[changed]))
         scale = max(scale, 2.0 * bound * math.exp(-smoothness * k))
     return scale
 
 
 def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int = 1) -> float:
-    """Return the smooth scale of points that coincide, which is the least possible one."""
+    """Return the smallest possible smooth scale, that of points that coincide."""
     return diameter * math.exp(-smoothness * changes_until_all(n_points, overlap))
 
 
 def changes_until_all(n_points: int, overlap: int) -> int:
-    """Return how many changes a scale looks ahead: beyond these no ball holds enough points."""
+    """Return the number of changes that a scale considers: then no ball has enough points."""
     return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 
 def first_ball(n_points: int, overlap: int) -> int:
-    """Return how many points a ball must hold so that any two such balls share an unchanged one."""
+    """Return ``t0``: any two balls that hold this many points share an unchanged point."""
     return math.ceil((n_points + overlap) / 2) + 1
 
 
 def largest_overlap(n_blocks: int) -> int:
-    """Return how many blocks a record may be in: the root of the number of blocks."""
+    """Return the most blocks that may hold one record: the root of their number, rounded up."""
     return math.isqrt(n_blocks - 1) + 1
 
 
@@ -115,14 +118,14 @@ def largest_overlap(n_blocks: int) -> int:
 def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
     """Draw ``n_blocks`` sets of ``n_rows // n_blocks`` places each; ``order`` is the draw's seed.
 
-    The draw does not depend on what records have these places: blocks are as public as ``order``.
+    The draw does not depend on which records have these places: blocks are as public as ``order``.
 
     *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
 
-    *Edge cases.* None if 50 draws have a record in too many blocks, or almost surely would have; so
-    it is for few blocks.
+    *Edge cases.* Returns None if each of 50 draws puts a record into too many blocks, or almost
+    surely would. This is the case for few blocks.
 
-    *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, who go on drawing.
+    *Reference.* Wang, Xiao, Devadas and Xu 2020, Algorithm 1, which repeats draws without limit.
     """
     if MOST_DRAWS * _likely(n_rows, n_blocks) < HOPELESS:
         return None
@@ -135,23 +138,23 @@ def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray
 
 
 def _likely(n_rows: int, n_blocks: int) -> float:
-    """Bound the chance that a draw succeeds.
+    """Return an upper bound on the chance that a draw succeeds.
 
-    The number of blocks that hold a record has a binomial law, and these numbers are negatively
-    associated (Joag-Dev and Proschan 1983, Theorem 2.11): the chance that none is too large is at
-    most the product of the records' chances.
+    The number of blocks that hold a record is binomial. The numbers of different records are
+    negatively associated (Joag-Dev and Proschan 1983, Theorem 2.11). So the chance that none is too
+    large is at most the product of the records' chances.
     """
     share = (n_rows // n_blocks) / n_rows
     return math.exp(n_rows * math.log1p(-bdtrc(largest_overlap(n_blocks), n_blocks, share)))
 
 
 def _draw(source: Source, n_rows: int, n_blocks: int) -> tuple[IntArray, ...] | None:
-    """Draw all blocks, or none if a record is in too many of them."""
-    times, most, blocks = np.zeros(n_rows, dtype=np.int64), largest_overlap(n_blocks), []
+    """Draw all blocks; return None if a record is in too many of them."""
+    n_times, most, blocks = np.zeros(n_rows, dtype=np.int64), largest_overlap(n_blocks), []
     for _ in range(n_blocks):
         block = random_sample(n_rows, n_rows // n_blocks, source)
-        times[block] += 1
-        if times[block].max() > most:
+        n_times[block] += 1
+        if n_times[block].max() > most:
             return None
         block.setflags(write=False)
         blocks.append(block)
@@ -160,42 +163,42 @@ def _draw(source: Source, n_rows: int, n_blocks: int) -> tuple[IntArray, ...] | 
 
 @dataclass(frozen=True)
 class SampleAggregate(SmoothQuery):
-    """The central one of the estimates on blocks of records; there is no state.
+    """The central point of the estimates on blocks of records; there is no state.
 
     Attributes
     ----------
     estimator
-        ``(features, target) -> vector``, of the records of one block that hold no bad value. The
-        target is zero if there is none. It must be deterministic and keep nothing between calls.
+        A function ``(features, target) -> vector`` of the records of one block that hold no bad
+        value. If there is no target, it gets zeros. It must be deterministic and keep nothing
+        between calls.
     center, diameter
-        A public ball in which the estimates lie; they are cut to it. Its dimension is that of the
-        estimates.
+        A public ball to which the estimates are cut. It has the dimension of the estimates.
     n_blocks
-        How many blocks; more of them mean less noise and worse estimates. None takes as many as
-        reduce the noise, if ``least_rows`` allows.
+        The number of blocks. More blocks mean less noise and worse estimates. None chooses as many
+        blocks as still reduce the noise, as far as ``least_rows`` allows.
     least_rows
-        The fewest records of an estimate. Used if ``n_blocks`` is None.
+        If ``n_blocks`` is None, the smallest number of records for an estimate.
     layout
-        ``"disjoint"`` blocks, or the paper's ``"overlapping"`` ones: ``m`` random subsets of a part
-        ``1 / m`` of the records each, with every record in at most ``sqrt(m)`` of them. They need
-        far more blocks for the same noise; if 50 draws fail, blocks are disjoint.
+        ``"disjoint"`` blocks, or the paper's ``"overlapping"`` blocks: ``m`` random subsets, each
+        of ``1 / m`` of the records, with every record in at most ``sqrt(m)`` of them. Far more
+        overlapping blocks are needed for the same noise. If 50 draws fail, blocks are disjoint.
     calibration
-        ``"tight"``: the largest constants that are proved. ``"numerical"``: larger ones, less noise
-        for a cost that is certified numerically and not proved. ``"published"``: those of the
-        paper, which waste half of the budget; what they really cost is booked.
+        ``"tight"``: the largest constants with a proof. ``"numerical"``: larger constants, thus
+        less noise, at a cost that is certified numerically and not proved. ``"published"``: the
+        constants of the paper, which waste half of the budget; the books have their true cost.
 
     Guarantee
     ---------
-    ``calibrate_event(...).event``, an (epsilon, delta) cost, under replace-one neighbours and
-    proved in real arithmetic, with a numerical certificate for ``"numerical"``, for every estimator
-    that keeps nothing between calls and writes nothing elsewhere, ends the process for no record,
-    and raises no ``KeyboardInterrupt``.
+    A release costs at most ``calibrate_event(...).event``, an (epsilon, delta) cost, under
+    replace-one neighbours. This is proved in real arithmetic; for ``"numerical"`` it rests on a
+    numerical certificate. The estimator must keep nothing between calls, write nothing elsewhere,
+    never end the process because of a record, and never raise ``KeyboardInterrupt``.
 
     Edge cases
     ----------
-    A record with a non-finite value is left out of its block, which stays. If the estimator fails,
-    or returns no vector of finite numbers, its block counts as the centre. How long it takes is not
-    hidden.
+    A record with a non-finite value is left out of its block. If the estimator fails, or returns
+    anything but a vector of finite numbers, the estimate of the block is the centre. The running
+    time of the estimator is not hidden.
 
     Reference
     ---------
@@ -260,16 +263,16 @@ class SampleAggregate(SmoothQuery):
         )
 
     def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
-        """Return how many blocks there are, and in how many of them a record may be."""
+        """Return the number of blocks, their layout, and how many of them may hold one record."""
         n_blocks, layout, overlap = self._blocks(n_rows, smoothness), "disjoint", 1
         if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, DRAW):
             layout, overlap = "overlapping", largest_overlap(n_blocks)
         return {"n_blocks": n_blocks, "layout": layout, "overlap": overlap}
 
     def _blocks(self, n_rows: int, smoothness: float) -> int:
-        """Return how many blocks there are; refuse more blocks than records."""
-        # The least scale falls by exp(-smoothness) with every two disjoint blocks; with overlapping
-        # ones, with every two by which the root of their number grows.
+        """Return the number of blocks; refuse more blocks than records."""
+        # Two more disjoint blocks multiply the least scale by exp(-smoothness). For overlapping
+        # blocks, the root of their number must grow by two.
         rounds = math.ceil(2.0 / smoothness * math.log(n_rows))
         useful = FEWEST_BLOCKS + (rounds if self.layout == "disjoint" else rounds**2)
         n_blocks = self.n_blocks or max(
@@ -280,7 +283,7 @@ class SampleAggregate(SmoothQuery):
         return n_blocks
 
     def answer(self, rows: Rows, state: Any, calibration: SmoothCalibration) -> SmoothAnswer:
-        """Estimate on every block, and choose the central estimate."""
+        """Compute the estimate of every block, and choose the central estimate."""
         records = gather(self, rows, rows.n_features + 1)
         blocks = self._blocks_of(rows.n_rows, calibration)
         points = np.array([self._estimate(records[block]) for block in blocks])
@@ -291,17 +294,17 @@ class SampleAggregate(SmoothQuery):
         return SmoothAnswer(value + np.array(self.center), scales)
 
     def sum_block(self, block: RecordBlock, state: tuple[None, int], grid: float) -> IntArray:
-        """Place features, then the target or 0, among all records; all NaN if void."""
+        """Write features and target to the block's places in the matrix; void rows are NaN."""
         values = np.column_stack([block.features, block.vector("target")])
         values = np.where(block.void()[:, None], np.nan, values)
         return placed(values.astype(np.float64, copy=False), block, state[1])
 
     def _scale(self, radii: FloatArray, calibration: SmoothCalibration, overlap: int) -> float:
-        """Return the smooth scale."""
+        """Return the smooth scale; a subclass may compute another."""
         return central_scale(radii, self.diameter, calibration.decay, overlap)
 
     def _blocks_of(self, n_rows: int, calibration: SmoothCalibration) -> Sequence[IntArray]:
-        """Return the places of each block in the secret order, by public numbers alone."""
+        """Return the places of each block in the secret order, from public numbers only."""
         n_blocks = int(calibration.facts["n_blocks"])
         if calibration.facts["layout"] == "overlapping":
             blocks = overlapping_blocks(n_rows, n_blocks, DRAW)
@@ -312,17 +315,17 @@ class SampleAggregate(SmoothQuery):
     def _estimate(self, records: FloatArray) -> FloatArray:
         """Return the estimate of one block relative to the centre, within the ball."""
         usable = records[np.isfinite(records).all(axis=1)]
-        offset = np.zeros(len(self.center))
+        relative = np.zeros(len(self.center))
         try:
             with quietly():
                 point = np.asarray(self.estimator(usable[:, :-1].copy(), usable[:, -1].copy()))
-                if point.shape == offset.shape and point.dtype.kind in "biuf":
-                    offset = point.astype(np.float64) - np.array(self.center)
+                if point.shape == relative.shape and point.dtype.kind in "biuf":
+                    relative = point.astype(np.float64) - np.array(self.center)
         except KeyboardInterrupt:
             raise
         except BaseException:  # any error would reveal something about records
-            offset = np.zeros(len(self.center))
-        return safe_clip(offset, self.diameter / 2.0)
+            relative = np.zeros(len(self.center))
+        return safe_clip(relative, self.diameter / 2.0)
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the scale, besides those of the calibration."""

@@ -1,9 +1,9 @@
 """The smoothed soft truncation of Catoni and Giulini: an odd, increasing, bounded map.
 
 ``psi(a)`` is the mean of ``phi(a (1 + Z / sqrt(smoothing)))`` over a standard normal ``Z``, where
-``phi(z) = z - z**3 / 6`` up to ``sqrt(2)`` and constant beyond. It is the identity to first order,
-never exceeds ``soft_limit(smoothing)``, and has a closed form, which cancels catastrophically for
-large arguments: at 1e6 it returns 15.4 where the truth is 0.91. Hence three branches:
+``phi(z) = z - z**3 / 6`` up to ``sqrt(2)`` and constant beyond. ``psi`` is the identity to first
+order and never exceeds ``soft_limit(smoothing)``. It has a closed form, but for large arguments
+this cancels catastrophically: at 1e6 it returns 15.4 instead of 0.91. Hence three branches:
 
 - up to ``cubic_reach``: ``a - a**3 (1/6 + 1 / (2 smoothing))``, with an error below 5e-21;
 - up to 4: the closed form;
@@ -35,20 +35,20 @@ KINK = math.sqrt(2.0)
 # phi(KINK); the 2 sqrt(2) / 2 in the text of Wang et al. is a misprint.
 TOP = 2.0 * math.sqrt(2.0) / 3.0
 
-# Where the closed form ends: its error there is below 3.2e-14 for a smoothing of at least 1/4.
+# The closed form is used up to here, where its error is below 3.2e-14 for smoothings from 1/4 on.
 LARGEST_CLOSED = 4.0
 FAR_DEGREE = 16
 FAST_DEGREES = (20, 32)
-"""Degrees of the polynomials of :func:`fast_form`, for a small and a large smoothing."""
+"""Degrees of the polynomials of :func:`fast_form`, for small and for large smoothings."""
 
-# Up to this smoothing the lower degree errs by less than 3e-9. For each degree, the bend is the one
-# from 1/16 to 4 with the least error, found by trial.
+# Up to this smoothing the lower degree errs by less than 3e-9. Each degree has its own bend, the
+# number from 1/16 to 4 with the least error in a trial.
 SHORT_SMOOTHING, BENDS = 12.0, (0.25, 1.0)
 
-# Numbers whose polynomials are evaluated together, in the first-level cache.
+# How many polynomials are evaluated together; they fit into the first-level cache.
 STRIP = 256
 LARGEST_ARGUMENT = 2.0**27
-"""Larger arguments count as this in the fast form; psi is then within 1e-16 of its limit."""
+"""The fast form cuts arguments to this, where psi is within 1e-16 of its limit."""
 
 
 def soft_limit(smoothing: float) -> float:
@@ -66,7 +66,7 @@ def expected_truncation(center: ArrayLike, spread: ArrayLike) -> FloatArray:
 
     Edge cases
     ----------
-    Cancellation loses about ``center**3`` roundoffs, so it is for moderate centres only.
+    Use it for moderate centres only: cancellation loses about ``center**3`` roundoffs.
 
     Reference
     ---------
@@ -92,7 +92,7 @@ def expected_truncation(center: ArrayLike, spread: ArrayLike) -> FloatArray:
 
 
 def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
-    """Return psi of every value, to 1e-14 for a smoothing of 1 and above.
+    """Return psi of every value; the error is below 1e-14 for smoothings from 1 on.
 
     Guarantee
     ---------
@@ -100,7 +100,7 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 
     Edge cases
     ----------
-    Infinities give the limit with their sign, NaN gives zero.
+    An infinity gives the limit with its sign; NaN gives zero.
 
     Reference
     ---------
@@ -129,8 +129,8 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 def fast_form(smoothing: float) -> FloatArray:
     """Return the numbers from which compiled code evaluates :func:`fast_soft_truncation`.
 
-    ``reach, cubic coefficient, limit, bend, factor, shift``, then the coefficients from the highest
-    power down.
+    They are ``reach, cubic coefficient, limit, bend, factor, shift``, then the coefficients of the
+    polynomial, the highest power first.
     """
     if not 0.25 <= check_finite("smoothing", smoothing) <= 400.0:
         raise InputError(f"smoothing must be a number from 0.25 to 400; got {shown(smoothing)}.")
@@ -138,19 +138,19 @@ def fast_form(smoothing: float) -> FloatArray:
 
 
 def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
-    """Return psi of every number, by the same steps for each: a root, products and sums.
+    """Return psi of every number, with the same steps for each: a root, products and sums.
 
-    With ``v = |a| / sqrt(bend + a**2)`` it is ``sign(a) P(v)`` beyond the cubic branch, clamped.
+    Beyond the cubic branch psi is ``sign(a) P(v)`` with ``v = |a| / sqrt(bend + a**2)``, clamped.
 
     Guarantee
     ---------
-    Odd, and never above ``soft_limit(smoothing)`` in magnitude: the clamp comes last and is exact,
-    so that the sensitivity needs no charge for the error of the polynomial.
+    Results are odd in the argument, and never exceed ``soft_limit(smoothing)`` in magnitude. The
+    clamp comes last and is exact. So the sensitivity needs no charge for the polynomial's error.
 
     Edge cases
     ----------
-    Differs from :func:`soft_truncation` by at most 2e-9 for a smoothing from 1/2 to 100, and 1e-6
-    from 1/4 to 400. Other smoothings are refused.
+    It differs from :func:`soft_truncation` by at most 2e-9 for smoothings from 1/2 to 100, and by
+    at most 1e-6 from 1/4 to 400. Other smoothings are refused.
     """
     softened = np.array(values, dtype=np.float64)
     _soften()(fast_form(smoothing), softened.reshape(-1))
@@ -159,7 +159,7 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 
 @compiled_loop("in vector", "vector")
 def _soften(form: FloatArray, values: FloatArray) -> None:
-    """Write psi of every value in its place, from the numbers of the fast form."""
+    """Replace every value by its psi, computed from the numbers of the fast form."""
     reach, cubic, limit, bend, factor, shift = form[:6]
     place, total = np.empty(STRIP), np.empty(STRIP)
     for start in range(0, values.size, STRIP):
@@ -184,36 +184,38 @@ def _soften(form: FloatArray, values: FloatArray) -> None:
 
 
 def _cubic_coefficient(smoothing: float) -> float:
+    """Return the factor of ``-a**3`` in the cubic branch."""
     return 1 / 6 + 1 / (2 * smoothing)
 
 
 @lru_cache(maxsize=64)
 def _far_coefficients(smoothing: float) -> FloatArray:
-    """Chebyshev coefficients, in ``1 / a``, of the distance of psi to its limit."""
+    """Return Chebyshev coefficients, in ``1 / a``, of the difference of psi and its limit."""
 
     def distance(place: Any) -> Any:
-        return _window(2 * LARGEST_CLOSED / (1 + place), smoothing) - soft_limit(smoothing)
+        return _integral(2 * LARGEST_CLOSED / (1 + place), smoothing) - soft_limit(smoothing)
 
     coefficients: FloatArray = chebyshev.chebinterpolate(distance, FAR_DEGREE)
     return coefficients
 
 
-def _window(size: FloatArray, smoothing: float) -> FloatArray:
-    """Psi as an integral of phi against a normal density, which does not cancel."""
+def _integral(size: FloatArray, smoothing: float) -> FloatArray:
+    """Return psi as an integral of phi against a normal density, which does not cancel."""
     nodes, weights = np.polynomial.legendre.leggauss(48 if smoothing <= 200 else 200)
     spread = size / math.sqrt(smoothing)
     tails = TOP * (ndtr((size - KINK) / spread) - ndtr(-(size + KINK) / spread))
-    z = KINK * nodes
-    deviations = (z - size[:, None]) / spread[:, None]
+    points = KINK * nodes
+    deviations = (points - size[:, None]) / spread[:, None]
     densities = np.exp(-(deviations**2) / 2) / (math.sqrt(2 * math.pi) * spread[:, None])
-    total: FloatArray = tails + densities @ (KINK * weights * (z - z**3 / 6))
+    total: FloatArray = tails + densities @ (KINK * weights * (points - points**3 / 6))
     return total
 
 
 @lru_cache(maxsize=64)
 def _fast_form(smoothing: float) -> FloatArray:
-    long = smoothing > SHORT_SMOOTHING
-    reach, bend = cubic_reach(smoothing), BENDS[long]
+    """Fit the polynomial of the fast form."""
+    large = smoothing > SHORT_SMOOTHING
+    reach, bend = cubic_reach(smoothing), BENDS[large]
     # The polynomial's argument runs over [-1, 1] while v runs over [least, 1].
     least = reach / math.sqrt(bend + reach**2)
     factor = 2 / (1 - least)
@@ -223,7 +225,7 @@ def _fast_form(smoothing: float) -> FloatArray:
         v = (place - shift) / factor
         return soft_truncation(v * math.sqrt(bend) / np.sqrt((1 - v) * (1 + v)), smoothing)
 
-    fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(psi, FAST_DEGREES[long]))
+    fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(psi, FAST_DEGREES[large]))
     start = (reach, _cubic_coefficient(smoothing), soft_limit(smoothing), bend, factor, shift)
     form = np.array([*start, *fitted[::-1]])
     form.setflags(write=False)  # all callers share it

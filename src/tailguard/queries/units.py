@@ -3,12 +3,12 @@
 The numbers are public or were released earlier, so reading a record in these units depends on that
 record alone.
 
-One compiled loop reads a chunk. It scales each row by a power of two, so that neither a square nor
-a product with bounded numbers overflows.
+Compiled loops read a chunk. For a linear map the loop divides each row by a power of two, so that
+neither a square nor a product with bounded numbers overflows.
 
 Reference
 ---------
-Dwork and Roth 2014, Proposition 2.1: what earlier releases told may choose the units.
+Dwork and Roth 2014, Proposition 2.1 (post-processing): units may depend on earlier releases.
 """
 
 import math
@@ -30,17 +30,17 @@ Shifts = tuple[float, float, float]
 
 
 class Scored:
-    """One chunk of records: standardised rows, and the scores of their cut versions.
+    """One chunk of records: standardised rows, and scores of the rows cut to a norm.
 
-    The next chunk of this length is read into the same arrays.
+    The next chunk of the same length is read into the same arrays.
 
     Attributes
     ----------
     rows
-        Standardised and finite, whatever a record holds.
+        Standardised rows before the cut, finite whatever a record holds.
     radius, inverse
-        The norms after the cut, and one over the norms before it: zero for void records, and for
-        rows of norm below 1e-145, which have no direction.
+        The norms after the cut, and one over the norms before it. Both are zero for void records,
+        and for rows of norm below 1e-145, which have no direction.
     score, target
         Scores of the cut rows, and standardised targets; meaningless for void records.
     void
@@ -60,14 +60,14 @@ class Scored:
 
 
 class ReadRows:
-    """One chunk of records, read in units; the next chunk of this length reuses the arrays.
+    """One chunk of records, read in units; the next chunk of the same length reuses the arrays.
 
     Attributes
     ----------
     rows, powers
-        Each record's standardised row divided by a power of two, and that power: zero if void.
+        Each record's standardised row divided by a power of two, and that power; zero if void.
     target, offset
-        Standardised; meaningless for void records.
+        Standardised targets and offsets; meaningless for void records.
     void
         Which records count as zero.
     weight
@@ -95,9 +95,9 @@ class Units:
     intercept
         Whether a constant coordinate 1 follows the features. It counts in the norm of a row.
     target_center, target_scale
-        The same for the target.
+        Centre and scale of the target.
     offset_center
-        Subtracted from the offset that is added to the score.
+        A number that is subtracted from each offset, before the offset is added to the score.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Units:
 
     def __post_init__(self) -> None:
         for name in ("center", "scale"):
-            # The compiled loops take no other type.
+            # The compiled loops accept only this type.
             numbers = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
             if numbers.ndim != 1 or not np.isfinite(numbers).all():
                 raise InputError(f"{name} must be a vector of finite numbers.")
@@ -145,28 +145,28 @@ class Units:
     def score(
         self, block: RecordBlock, weights: FloatArray | None = None, row_limit: float = math.inf
     ) -> Iterator[Scored]:
-        """Read a block chunk by chunk, with rows cut to norm ``row_limit`` and scored."""
+        """Read a block chunk by chunk, and score its rows, cut to norm ``row_limit``."""
         features, (target, offset, shifts) = block.features, self._targets(block)
         weights = np.zeros(self.size) if weights is None else weights
         inverse_scale, limit = 1.0 / self.scale, float(row_limit)
-        loop, read = score_rows(block.features.dtype), None
+        loop, chunk = score_rows(block.features.dtype), None
         for start in range(0, block.n_rows, CHUNK_ROWS):
-            here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
-            if read is None or len(read.rows) != here.stop - start:
-                read = Scored(here.stop - start, self.size)
+            span = slice(start, min(start + CHUNK_ROWS, block.n_rows))
+            if chunk is None or len(chunk.rows) != span.stop - start:
+                chunk = Scored(span.stop - start, self.size)
             loop(
-                features[here], self.center, inverse_scale, weights, self.intercept, read.rows,
-                read.score, read.square,
+                features[span], self.center, inverse_scale, weights, self.intercept, chunk.rows,
+                chunk.score, chunk.square,
             )  # fmt: skip
             cut_rows()(
-                target[here], offset[here], shifts, limit, read.square, read.score, read.known,
-                read.radius, read.inverse, read.void,
+                target[span], offset[span], shifts, limit, chunk.square, chunk.score, chunk.known,
+                chunk.radius, chunk.inverse, chunk.void,
             )  # fmt: skip
-            read.weight = None if block.weight is None else block.weight[here]
-            yield read
+            chunk.weight = None if block.weight is None else block.weight[span]
+            yield chunk
 
     def _targets(self, block: RecordBlock) -> tuple[FloatArray, FloatArray, Shifts]:
-        """Return targets and offsets as loops take them, and the numbers that standardise both."""
+        """Return target and offset as arrays for the loops, and the numbers to standardise them."""
         block.check_features(self.center.size)
         target = NONE if block.target is None else block.target
         offset = NONE if block.offset is None else block.offset
@@ -178,23 +178,23 @@ class Units:
     ) -> Iterator[ReadRows]:
         """Read a block chunk by chunk for a linear map, with features cut to ``bound``.
 
-        If ``target_in_row``, the standardised target, cut to 1e150, follows the row.
+        If ``target_in_row``, each row ends with the standardised target, cut to 1e150.
         """
         features, (target, offset, shifts) = block.features, self._targets(block)
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
         width = self.size + int(target_in_row)
-        loop, read = standardise(block.features.dtype), None
+        loop, chunk = standardise(block.features.dtype), None
         for start in range(0, block.n_rows, CHUNK_ROWS):
-            here = slice(start, min(start + CHUNK_ROWS, block.n_rows))
-            if read is None or len(read.rows) != here.stop - start:
-                read = ReadRows(here.stop - start, width)
+            span = slice(start, min(start + CHUNK_ROWS, block.n_rows))
+            if chunk is None or len(chunk.rows) != span.stop - start:
+                chunk = ReadRows(span.stop - start, width)
             loop(
-                features[here], target[here], offset[here], self.center, inverse_scale, shifts,
-                bound, target_in_row, read.known, read.powers, read.rows,
+                features[span], target[span], offset[span], self.center, inverse_scale, shifts,
+                bound, target_in_row, chunk.known, chunk.powers, chunk.rows,
             )  # fmt: skip
-            read.void = read.powers == 0.0
-            read.weight = None if block.weight is None else block.weight[here]
-            yield read
+            chunk.void = chunk.powers == 0.0
+            chunk.weight = None if block.weight is None else block.weight[span]
+            yield chunk
 
     def weights(self, state: object) -> FloatArray:
         """Return the weights; refuse anything but one finite number per coordinate."""
@@ -208,21 +208,21 @@ class Units:
         return self.target_scale if link.residual else 1.0
 
     def jacobian(self, link: Link) -> FloatArray:
-        """Return the derivative of coefficients, the intercept last, by weights."""
+        """Return the derivative of the coefficients (the intercept last) by the weights."""
         gain, size = self.gain(link), self.center.size
         slopes = np.diag(gain / self.scale)
         if not self.intercept:
             return slopes
-        below = np.append(-gain * self.center / self.scale, gain)
-        return np.vstack([np.column_stack([slopes, np.zeros(size)]), below])
+        intercept_row = np.append(-gain * self.center / self.scale, gain)
+        return np.vstack([np.column_stack([slopes, np.zeros(size)]), intercept_row])
 
     def coefficients(
         self, weights: FloatArray, link: Link = Link.LOGIT
     ) -> tuple[FloatArray, float]:
         """Map weights back to coefficients and intercept in the user's units.
 
-        ``link`` is that of the loss. Under a log link the scale of the target becomes a shift of
-        the intercept.
+        ``link`` is the link of the loss. Under a log link the scale of the target becomes a shift
+        of the intercept.
         """
         slopes = weights[: self.center.size]
         constant = float(weights[-1]) if self.intercept else 0.0

@@ -1,9 +1,9 @@
 """Count usable records, add up their weights, and count the kinds of cells in each column.
 
-Records that cannot be used are void: they add nothing to any other answer, so a fit of a table of
-words would spend its whole budget on nothing. At a small cost one count shows whether most records
-can be used, and another which column is to blame. The latter is the only query that reads cells of
-void records. Weighted means are divided by the total weight of usable records.
+Unusable records are void: they add nothing to any other answer. So a fit of a table of words would
+waste its whole budget. At a small cost :class:`UsableRecords` shows whether most records can be
+used, and :class:`CellKinds` shows which column is to blame. Only ``CellKinds`` reads cells of void
+records. Weighted means are divided by the total weight of usable records.
 
 Reference
 ---------
@@ -29,18 +29,18 @@ KINDS = 3  # numbers, empty cells, anything else
 
 @dataclass(frozen=True)
 class UsableRecords(GaussianQuery):
-    """The number of records that can be used: not void, with a valid target.
+    """The number of usable records: those that are not void and have a valid target.
 
     Attributes
     ----------
     any_cell
-        Whether a record can be used if any of its features is a number, as in summaries by column.
+        Whether one number among its features makes a record usable, as in summaries by column.
 
     Guarantee
     ---------
-    A record is counted once or not at all, by what it holds itself, so replacing one moves the
-    count by at most 1. The count is an exact integer: nothing is charged for rounding. Weights do
-    not matter, except that a missing or negative one makes its record void.
+    A record is counted once or not at all, and only its own cells decide which. So replacing a
+    record moves the count by at most 1. The count is an exact integer: nothing is charged for
+    rounding. Weights do not matter, except that a missing or negative weight makes its record void.
 
     Examples
     --------
@@ -65,8 +65,8 @@ class UsableRecords(GaussianQuery):
         for chunk in chunks_of(block):
             readable = ~chunk.void()
             if self.any_cell:  # a void weight makes the target of its record NaN
-                some = np.isfinite(chunk.features).any(axis=1)
-                readable = np.asarray(some & np.isfinite(chunk.vector("target")))
+                has_number = np.isfinite(chunk.features).any(axis=1)
+                readable = np.asarray(has_number & np.isfinite(chunk.vector("target")))
             total += int(whole_steps(chunk.share, chunk.n_rows, grid) @ readable)
         return np.array([total], dtype=np.int64)
 
@@ -77,7 +77,7 @@ class UsableRecords(GaussianQuery):
 
 @dataclass(frozen=True)
 class WeightTotals(GaussianQuery):
-    """The sum of the weights of usable records, and of their squares, in units of the bound.
+    """Sums of the weights of usable records and of their squares, in units of the weight's bound.
 
     Attributes
     ----------
@@ -86,15 +86,14 @@ class WeightTotals(GaussianQuery):
 
     Guarantee
     ---------
-    A record adds ``(w, w**2)`` with ``w`` in [0, 1], each rounded down to whole steps, or nothing
-    if it is void. Any two of these differ by at most 1 in either sum: replacing a record moves them
-    by at most ``sqrt(2)``, and the first alone by at most 1, both attained by weights 0 and 1.
-    Nothing is charged for rounding.
+    A record adds ``(w, w**2)`` with ``w`` in [0, 1], each rounded down to whole steps. A void
+    record adds nothing. So a replaced record moves either sum by at most 1, and both by at most
+    ``sqrt(2)`` in l2 norm. Weights 0 and 1 attain these bounds. Nothing is charged for rounding.
 
     Edge cases
     ----------
-    Without weights each record counts as one. A person's weight is the sum of the weights of her
-    usable rows, at most one.
+    Without weights each record has weight one. A person's weight is the sum of the weights of her
+    usable rows, cut to one.
 
     Examples
     --------
@@ -118,7 +117,7 @@ class WeightTotals(GaussianQuery):
         return 1 + self.squares
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Add up whole steps, which is exact."""
+        """Add up whole steps; the sums are exact."""
         steps, total = round(1.0 / grid), np.zeros(2, dtype=np.int64)
         if block.person is not None and block.n_rows:
             assert block.weight is not None
@@ -131,12 +130,12 @@ class WeightTotals(GaussianQuery):
 
     @staticmethod
     def total(answer: FloatArray, noise_std: float, n_rows: int) -> float:
-        """Return the released total: at least its noise, and at least one full weight."""
+        """Return the released total: at least ``noise_std`` and 1, at most ``n_rows``."""
         return min(max(float(answer[0]), noise_std, 1.0), float(n_rows))
 
     @classmethod
     def totals(cls, answer: FloatArray, noise_std: float, n_rows: int) -> tuple[float, float]:
-        """Return both released sums, cut to values that weights can have."""
+        """Return both released sums, cut to possible values."""
         total = cls.total(answer, noise_std, n_rows)
         # Squares of n weights in [0, 1] sum to at most the total, and at least its square over n.
         return total, min(max(float(answer[1]), total**2 / n_rows), total)
@@ -148,21 +147,21 @@ class WeightTotals(GaussianQuery):
 
 @dataclass(frozen=True)
 class CellKinds(GaussianQuery):
-    """Per column, how many cells are numbers, empty, or anything else.
+    """Per column, how many cells are numbers, are empty, or hold anything else.
 
-    Columns are those of the table: its features, and the target, offset and weight if it has them.
-    A number is a cell that can be used: a valid target, a declared label, a positive
-    exposure, a level of a column of declared levels. The answer has one row per column.
+    The columns are the features of the table, then its target, offset and weight if it has them. A
+    usable cell counts as a number: a valid target, a declared label, a positive exposure, or a
+    declared level. The answer has one row per column.
 
     Guarantee
     ---------
-    Each cell of a record is of one kind, which that cell and public declarations decide. Replacing
-    a record takes one from one count of each of the ``k`` columns and adds one to another, which
-    moves the vector by at most ``sqrt(2 * k)`` in l2 norm. Counts are exact integers.
+    Each cell has one kind, which depends only on that cell and on public declarations. In each of
+    the ``k`` columns, replacing a record takes one from a count and adds one to another. This moves
+    the vector by at most ``sqrt(2 * k)`` in l2 norm. Counts are exact integers.
 
     Edge cases
     ----------
-    Void records are counted too, since the counts are to show which cells make records void.
+    Void records are counted too, since the counts show which cells make records void.
 
     Examples
     --------
@@ -183,11 +182,11 @@ class CellKinds(GaussianQuery):
         return count_sensitivity(math.sqrt(2.0 * self.n_columns), KINDS * self.n_columns, n_rows)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count the marks of cells, which replace their numbers: finite, NaN, infinite."""
+        """Count marks of cells; the block holds finite, NaN or infinite marks instead of cells."""
         total = np.zeros((self.n_columns, KINDS), dtype=np.int64)
         for chunk in chunks_of(block):
-            beside = (chunk.target, chunk.offset, chunk.weight)
-            vectors = (v[:, None] for v in beside if v is not None)
+            optional = (chunk.target, chunk.offset, chunk.weight)
+            vectors = (vector[:, None] for vector in optional if vector is not None)
             steps = whole_steps(chunk.share, chunk.n_rows, grid)
             counts = np.concatenate([_counts(part, steps) for part in (chunk.features, *vectors)])
             require(
@@ -207,7 +206,7 @@ class CellKinds(GaussianQuery):
 
 
 def _counts(marks: Features | FloatArray, steps: IntArray) -> IntArray:
-    """Return one row of counts per column, in steps."""
+    """Return one row of counts per column, in lattice steps."""
     finite, empty = np.isfinite(marks), np.isnan(marks)
     kinds = (finite, empty, ~(finite | empty))
     return np.stack([steps @ kind for kind in kinds], axis=1)
@@ -215,5 +214,5 @@ def _counts(marks: Features | FloatArray, steps: IntArray) -> IntArray:
 
 def _in_steps(weight: FloatArray, steps: int) -> IntArray:
     """Return the sums of weights and of their squares, each rounded down to whole steps."""
-    down = np.floor(np.array([weight, weight * weight]) * steps)
-    return np.asarray(down.astype(np.int64).sum(axis=1))
+    rounded = np.floor(np.array([weight, weight * weight]) * steps)
+    return np.asarray(rounded.astype(np.int64).sum(axis=1))
