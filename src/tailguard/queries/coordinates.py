@@ -1,16 +1,16 @@
 """Entries of records' gradients, each bounded by itself, and their sums by groups.
 
-Group ``g`` of ``n_groups`` consists of the records ``g * n_rows // n_groups`` up to the same for
-``g + 1``: runs in the order of the records, whose sizes differ by at most one. A lattice step
-of a group's sum is ``grid`` times the size of the group, so that the integers are group means in
-steps of ``grid``. Floats are added within one chunk and group, and integers across chunks, so that
-no bit depends on how the records are cut into blocks. Each row of a person is multiplied by its
-share, then rounded by itself.
+A group is a run of records in their order, and sizes of groups differ by at most one. Group ``g``
+of ``n_groups`` begins with record ``g * n_rows // n_groups`` and ends before the first record of
+group ``g + 1``. A lattice step of a group's sum is ``grid`` times the size of the group, so the
+integers are group means in steps of ``grid``. Floats are added within one chunk and group, and
+integers across chunks. So no bit depends on how the records are cut into blocks. Each row of a
+person is multiplied by its share, then rounded by itself.
 
-So replacing one record moves one group only, and each of its coordinates by at most
-``2 * limit + summation_slack(limit)`` over the size of the group, before rounding to ``grid``.
-Every bound maps any finite number to one of magnitude ``limit`` at most, by comparisons alone: no
-rounding can push a contribution above it.
+So replacing one record moves only one group. Before rounding to ``grid``, each coordinate of the
+group's mean moves by at most ``2 * limit + summation_slack(limit)`` over the size of the group.
+Every bound maps a finite number to a number of magnitude at most ``limit``, by comparisons alone:
+no rounding can push a contribution above ``limit``.
 
 Reference
 ---------
@@ -46,11 +46,11 @@ from tailguard.queries.units import LARGEST_FEATURE, Units
 
 @dataclass(frozen=True)
 class CoordinateBound:
-    """The bound on one entry.
+    """The bound on one entry of a gradient.
 
-    ``"clamped"`` cuts it at ``scale``; ``"truncated"`` sets it to zero beyond ``scale``;
-    ``"soft"`` is ``scale * psi(entry / scale)`` with the smoothed truncation of
-    :mod:`tailguard.queries.soft_truncation`.
+    ``"clamped"`` cuts the entry to magnitude ``scale``. ``"truncated"`` sets it to zero if its
+    magnitude exceeds ``scale``. ``"soft"`` maps it to ``scale * psi(entry / scale)``, with the
+    smoothed truncation of :mod:`tailguard.queries.soft_truncation`.
 
     Guarantee
     ---------
@@ -63,7 +63,7 @@ class CoordinateBound:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ("clamped", "truncated", "soft"))
-        # So the scale and its inverse are normal floats.
+        # Within this range the scale and its inverse are normal floats.
         if not 1e-250 <= check_positive("scale", self.scale) <= 1e250:
             raise InputError(
                 f"scale must be a number from 1e-250 to 1e250; got {shown(self.scale)}."
@@ -77,7 +77,7 @@ class CoordinateBound:
         return self.scale * (soft_limit(self.smoothing) if self.kind == "soft" else 1.0)
 
     def apply(self, values: FloatArray) -> FloatArray:
-        """Bound each value, for plans that compute the bias of a bound."""
+        """Bound each value, for plans that compute the bias of the bound."""
         if self.kind == "clamped":
             return np.clip(values, -self.scale, self.scale)
         if self.kind == "truncated":
@@ -86,7 +86,7 @@ class CoordinateBound:
         return softened
 
     def apply_fast(self, values: FloatArray) -> FloatArray:
-        """Bound each value in a compiled loop; a soft bound by products and sums only."""
+        """Bound each value as loops over records do; a soft bound takes a fast compiled form."""
         if self.kind != "soft":
             return self.apply(values)
         softened: FloatArray = fast_soft_truncation(values * (1.0 / self.scale), self.smoothing)
@@ -98,8 +98,8 @@ def score_gradients(
 ) -> Iterator[FloatArray]:
     """Yield the gradients of each chunk of records: finite for any input, zero for void records.
 
-    In a finite record, a row or slope that overflows counts as 1e150; a slope that is not a number
-    counts as zero.
+    If a slope or an entry of a row overflows in a finite record, it counts as 1e150. A slope that
+    is not a number counts as zero.
     """
     for read in units.score(block, weights):
         slope = np.ones(len(read.rows)) if loss is None else loss.slope(read.score, read.target)
@@ -111,10 +111,10 @@ def score_gradients(
 def placed_gradients(
     loss: Loss | None, units: Units, block: RecordBlock, weights: FloatArray, n_rows: int
 ) -> IntArray:
-    """Place the gradients of a block among those of all records, which a query then sorts.
+    """Write the gradients of a block into the matrix of all records, which a query then sorts.
 
-    Entries beyond 1e150 are cut to it, so that no difference or sum of them overflows. The
-    gradients of a person are multiplied by her shares and added one by one, in her own order.
+    Entries are cut to 1e150, so that no difference or sum of them overflows. The gradients of a
+    person's rows are multiplied by their shares and added one by one, in the person's own order.
     """
     gradients = np.concatenate([*score_gradients(loss, units, weights, block)])
     gradients = np.clip(gradients, -LARGEST_FEATURE, LARGEST_FEATURE)
@@ -122,7 +122,7 @@ def placed_gradients(
         return placed(gradients, block, n_rows)
     assert block.weight is not None
     columns = (gradients * block.weight[:, None]).T
-    sums = np.stack([np.bincount(block.person, each, n_rows) for each in columns], axis=1)
+    sums = np.stack([np.bincount(block.person, column, n_rows) for column in columns], axis=1)
     return np.ascontiguousarray(sums).view(np.int64).ravel()
 
 
@@ -137,7 +137,7 @@ def bounded_group_sums(
     n_groups: int,
     grid: float,
 ) -> IntArray:
-    """Add up the bounded gradients of a block on the lattice: one row per group."""
+    """Add up the bounded gradients of a block on the lattice, with one row per group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
     edges = [group * n_rows // n_groups for group in range(n_groups + 1)]
     if block.alone and (n_groups == 1 or block.person is not None):
@@ -149,8 +149,8 @@ def bounded_group_sums(
             places = np.zeros(chunk.n_rows) if chunk.person is None else chunk.person
             ends = np.searchsorted(places, edges)
             for group in np.flatnonzero(np.diff(ends)).tolist():
-                own = values[ends[group] : ends[group + 1]]
-                totals[group] += rounded_alone(own, grid * (edges[group + 1] - edges[group]))
+                in_group = values[ends[group] : ends[group + 1]]
+                totals[group] += rounded_alone(in_group, grid * (edges[group + 1] - edges[group]))
         return totals
     first = block.place
     if first % CHUNK_ROWS or first + block.n_rows > n_rows:

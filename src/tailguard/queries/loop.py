@@ -1,15 +1,15 @@
 """The loop of a query over a block of records, and the arithmetic of such loops.
 
-A loop turns a block into whole numbers. Nothing that it does for one record depends on another, and
-no answer depends on how records were cut into blocks or spread over threads: floats are added
-within a chunk of 1024 records and rounded, and whole numbers are added beyond.
+A loop turns a block into whole numbers. It treats each record independently of all others. No
+answer depends on how records are cut into blocks or spread over threads: a loop adds floats only
+within a chunk of 1024 records, rounds each chunk's sum, and adds whole numbers across chunks.
 
-A loop's time does not depend on the numbers. Many processors leave subnormal numbers, those
-below 2.2e-308, to microcode: one product takes up to 150 cycles instead of a fraction of one, so
-that the running time would reveal records that hold them. While records are summed, such numbers
-count as zero, and so do single-precision numbers below 1.2e-38. Processors do that at no cost with
-the right setting: FTZ and DAZ of MXCSR on x86-64, FZ of FPCR on AArch64; on others nothing is done.
-The setting belongs to the thread, and is restored afterwards.
+A loop's running time does not depend on the numbers. Many processors handle subnormal numbers,
+those below 2.2e-308, in microcode. Then one product takes up to 150 cycles instead of a fraction of
+a cycle, and the running time would reveal records that hold such numbers. So they count as zero
+while records are summed, and so do single-precision numbers below 1.2e-38. Processors do that at no
+cost with the right setting: FTZ and DAZ of MXCSR on x86-64, FZ of FPCR on AArch64. On other
+processors nothing is done. The setting belongs to the thread, and is restored afterwards.
 
 Reference
 ---------
@@ -37,7 +37,7 @@ ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
 
 @contextmanager
 def steady_arithmetic() -> Iterator[None]:
-    """Count subnormal numbers as zero, those of float32 as well, and suppress warnings."""
+    """Count subnormal numbers of both float types as zero, and suppress warnings, in a block."""
     with np.errstate(all="ignore"):
         before = _exchange_bits()(0, ZERO_BITS)
         try:
@@ -52,13 +52,13 @@ class LatticeSum:
     Attributes
     ----------
     query, state
-        The query whose ``sum_block`` runs, and its argument.
+        The query whose ``sum_block`` runs, and the state that it gets.
     grid
         The width of one lattice step.
     size
-        How many whole numbers the loop returns.
+        The number of whole numbers that the loop returns.
     together, reads_cells
-        As in the query.
+        The query's attributes of these names.
     """
 
     def __init__(self, query: Any, state: Any, grid: float, size: int) -> None:
@@ -76,15 +76,16 @@ class LatticeSum:
 def compiled_loop(
     *kinds: str, reorders: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """Decorate a loop that Numba compiles; ``kinds`` are those of its arguments.
+    """Decorate a loop that Numba compiles; ``kinds`` are the kinds of its arguments.
 
-    The decorated function returns the compiled loop. If ``"features"`` is among the kinds, it takes
-    the type of the records' features, which are a matrix of that type. ``"matrix"``, ``"vector"``
-    and ``"flags"`` are arrays; so are ``"places"`` and the matrix ``"counts"``, of whole numbers.
-    A kind that begins with ``"in "`` may be read-only. ``"shifts"`` is three numbers; all other
-    kinds are one number.
-    Sums are added in the written order, unless the loop ``reorders``: then several terms are added
-    at once, in an order that depends only on their number.
+    The decorated function returns the compiled loop. If a kind is ``"features"``, the decorated
+    function takes the type of the records' features, and this argument of the loop is a matrix of
+    that type. ``"matrix"``, ``"vector"`` and ``"flags"`` are arrays. ``"places"`` is a vector of
+    whole numbers, and ``"counts"`` a matrix of whole numbers. An array whose kind begins with
+    ``"in "`` may be read-only. ``"shifts"`` is three numbers, and all other kinds are one number.
+
+    Sums are added in the written order. If the loop ``reorders``, several terms are added at once,
+    in an order that depends only on their number.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     if reorders:
@@ -109,19 +110,19 @@ def compiled_loop(
 
 
 def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
-    """Return the types of a loop's arguments."""
+    """Return Numba's types of a loop's arguments; ``stored`` is the type of the features."""
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
-    def read(element: Any, n_axes: int) -> Any:
-        return types.Array(element, n_axes, "C", readonly=True)  # or writable
+    def readable(element: Any, n_axes: int) -> Any:
+        return types.Array(element, n_axes, "C", readonly=True)  # accepts writable arrays too
 
     real, whole, flag = types.float64, types.int64, types.boolean
     arrays = {
-        "features": read(getattr(types, stored), 2),
-        "in matrix": read(real, 2),
-        "in vector": read(real, 1),
-        "in flags": read(flag, 1),
-        "in places": read(whole, 1),
+        "features": readable(getattr(types, stored), 2),
+        "in matrix": readable(real, 2),
+        "in vector": readable(real, 1),
+        "in flags": readable(flag, 1),
+        "in places": readable(whole, 1),
         "counts": whole[:, ::1],
         "flags": flag[::1],
         "matrix": real[:, ::1],
@@ -133,7 +134,7 @@ def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
 
 
 def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """Call a function of LLVM by its name."""
+    """Emit the call of a function of LLVM by its name."""
     from llvmlite import ir  # type: ignore[import-untyped] # noqa: PLC0415
 
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
@@ -142,7 +143,7 @@ def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
 
 
 def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
-    """Change the control register of floating-point arithmetic; return its old value."""
+    """Emit code that changes the control register of floats; return the register's old value."""
     from llvmlite import ir  # noqa: PLC0415
 
     word, long, nothing = ir.IntType(32), ir.IntType(64), ir.VoidType()
@@ -152,18 +153,18 @@ def _emit_exchange(builder: Any, change: Callable[[Any], Any]) -> Any:
         return before
     if MACHINE != "x86_64":
         return long(0)
-    place = builder.alloca(word)  # MXCSR is read and written through memory only
-    address = builder.bitcast(place, ir.IntType(8).as_pointer())
+    slot = builder.alloca(word)  # MXCSR is read and written through memory only
+    address = builder.bitcast(slot, ir.IntType(8).as_pointer())
     _call(builder, "llvm.x86.sse.stmxcsr", nothing, address)
-    before = builder.zext(builder.load(place), long)
-    builder.store(builder.trunc(change(before), word), place)
+    before = builder.zext(builder.load(slot), long)
+    builder.store(builder.trunc(change(before), word), slot)
     _call(builder, "llvm.x86.sse.ldmxcsr", nothing, address)
     return before
 
 
 @builds_loop
 def _exchange_bits() -> Callable[[int, int], int]:
-    """Compile a function that clears and sets bits of the register and returns its old value."""
+    """Compile a function that clears and sets bits of the register, and returns its old value."""
     from numba import types  # noqa: PLC0415
     from numba.extending import intrinsic  # noqa: PLC0415
 

@@ -1,10 +1,10 @@
 """One step of hard thresholding: the largest entries of a gradient step are released.
 
-The vector is ``w - step_size * g`` with public ``w`` and the mean ``g`` of the gradients. An entry
-of a record's gradient counts as zero beyond ``threshold``. So one record moves each entry of ``g``
-by at most ``2 * threshold / n_rows``. On the lattice ``g`` is an integer vector whose entries move
-by at most that over the grid, plus the float error of one chunk and ``1 + 2**-8``, as
-:mod:`tailguard.means.coordinate_wise` shows; ``w`` is rounded to the same lattice, which
+The vector is ``w - step_size * g`` with public ``w`` and the mean ``g`` of the gradients. If an
+entry of a record's gradient exceeds ``threshold`` in magnitude, it counts as zero. So one record
+moves each entry of ``g`` by at most ``2 * threshold / n_rows``. On the lattice ``g`` is an integer
+vector. Its entries move by at most that over the grid, plus the float error of one chunk and
+``1 + 2**-8``, as :mod:`tailguard.means.coordinate_wise` shows. Rounding ``w`` to the same lattice
 reads no record, and the difference of the two is exact. A magnitude moves no more than its entry.
 
 Reference
@@ -29,14 +29,15 @@ from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
-LARGEST_STATE = 2.0**60  # in lattice steps; larger weights are cut to it
+LARGEST_STATE = 2.0**60  # in lattice steps; larger weights are cut to this
 
 
 @dataclass(frozen=True)
 class PeeledStep(GaussianQuery):
     """The ``n_nonzero`` largest entries of one gradient step, noised; the state is ``w``.
 
-    The entry of an intercept is the last; it is always released, and not among the ``n_nonzero``.
+    If there is an intercept, its entry is the last. It is always released, in addition to the
+    ``n_nonzero`` entries.
 
     Attributes
     ----------
@@ -49,15 +50,15 @@ class PeeledStep(GaussianQuery):
     step_size
         The factor of the mean gradient.
     n_nonzero
-        How many entries are kept. If there are no more features than that, all entries are
-        released, and nothing is spent on choosing.
+        The number of entries that are kept. If there are no more features than that, all entries
+        are released, and nothing is spent on choosing.
 
     Guarantee
     ---------
     Replacing any record by any other moves each entry by at most
     ``2 * threshold * step_size / n_rows``, plus the charged rounding, under replace-one neighbours.
-    Asked with ``mu`` the release is ``mu**2 / 2``-zCDP, a mixture of exponential mechanisms and
-    Gaussian noise, which the books list; asked with ``epsilon`` it is pure.
+    Calibrated with ``mu``, the release is ``mu**2 / 2``-zCDP: a mixture of exponential mechanisms
+    and Gaussian noise, which the books list. Calibrated with ``epsilon``, it is ``epsilon``-DP.
 
     Edge cases
     ----------
@@ -100,28 +101,28 @@ class PeeledStep(GaussianQuery):
 
     @property
     def n_selected(self) -> int:
-        """How many entries are chosen by size."""
+        """Number of entries that are chosen by size."""
         return self.n_nonzero if self.n_nonzero < self.units.center.size else 0
 
     @property
     def n_free(self) -> int:
-        """How many entries are released without being chosen."""
+        """Number of entries that are released without a choice."""
         return int(self.units.intercept) if self.n_selected else self.units.size
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far each entry moves; see the module's proof."""
-        reach = self.threshold * self.step_size
+        limit = self.threshold * self.step_size
         return Sensitivity(
             norm="linf",
-            ideal=2.0 * reach / n_rows,
-            computed=(2.0 * reach + summation_slack(reach)) / n_rows,
+            ideal=2.0 * limit / n_rows,
+            computed=(2.0 * limit + summation_slack(limit)) / n_rows,
             size=self.units.size,
-            largest_partial=reach * min(1.0, CHUNK_ROWS / n_rows),
-            largest_total=reach,
+            largest_partial=limit * min(1.0, CHUNK_ROWS / n_rows),
+            largest_total=limit,
         )
 
     pure_sensitivity = sensitivity
-    """The same: peeling is charged by the largest move of an entry, with either noise."""
+    """With either noise, the cost of peeling depends on the largest move of an entry."""
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> PeelingCalibration:
         """Choose lattice and noise so that the release is ``mu**2 / 2``-zCDP."""
@@ -134,13 +135,14 @@ class PeeledStep(GaussianQuery):
     def with_roundings(
         self, calibration: Calibration, roundings: int, share: float
     ) -> PeelingCalibration:
-        """Return the calibration for persons, each of whose rows is rounded to the lattice."""
+        """Return the calibration for persons, whose rows are each rounded to the lattice."""
         sensitivity = replace(calibration.sensitivity, roundings=roundings)
         return self._calibrated(calibration.mechanism, sensitivity, share)
 
     def _calibrated(
         self, mechanism: str, sensitivity: Sensitivity, share: float
     ) -> PeelingCalibration:
+        """Choose lattice and noise of the mechanism for a ``share`` of mu or epsilon."""
         return Peeling(mechanism).calibrate(
             sensitivity, share, n_selected=self.n_selected, n_free=self.n_free
         )
@@ -157,7 +159,7 @@ class PeeledStep(GaussianQuery):
         return self.units.weights(state)
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Sum the bounded gradients of a block, for weights and the number of records."""
+        """Sum the bounded gradients of a block; the state is the weights and ``n_rows``."""
         weights, n_rows = state
         return bounded_group_sums(
             self.loss,

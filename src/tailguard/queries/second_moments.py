@@ -1,7 +1,7 @@
-"""Second moments of bounded rows, every record weighted by a number in [0, 1].
+"""Second moments of bounded rows, each record weighted by a number in [0, 1].
 
-Unweighted moments give a whitening matrix; with curvature weights they are the Hessian of the
-clipped loss; with squared slopes they are the variance of the clipped gradient.
+Unweighted moments give a whitening matrix. With curvature weights the moments are the Hessian of
+the clipped loss, and with squared slopes the variance of the clipped gradient.
 
 Reference
 ---------
@@ -38,31 +38,32 @@ class SecondMoments(GaussianQuery):
     """Mean of ``weight * min(|u|, R) * min(|u|, cap) / |u|**2 * u u'`` as a symmetric matrix.
 
     The state is the vector of weights of the standardised coordinates, at which slopes are
-    computed; None if the weighting needs no slope.
+    computed, or None if the weighting needs no slope.
 
     Attributes
     ----------
     view
         How records are read.
     row_limit, row_cap
-        ``R`` and ``cap``; equal ones bound the row itself.
+        ``R`` and ``cap``. If they are equal, the row itself is cut to this length.
     weighting
         The weight of a record, between 0 and 1.
 
     Guarantee
     ---------
-    A record contributes ``M = a v v'`` with ``|v| = 1`` and ``0 <= a <= b = R * cap``, or the sum
-    of such matrices of its view's ``parts``, whose ``a`` add up to ``b`` at most since these have
-    one length together. So ``M`` is positive semidefinite, with a norm of at most its trace, at
-    most ``b``. For two of them ``|M - N|**2 = |M|**2 + |N|**2 - 2 tr(M N) <= 2 b**2`` in Frobenius
-    norm: replacing one record moves the sum by at most ``sqrt(2) * b``, attained by orthogonal
-    rows, plus the charged rounding, which grows with the number of parts. The released vector holds
-    the diagonal and ``sqrt(2)`` times the upper triangle, whose l2 norm is the Frobenius norm, so
-    entries off the diagonal get noise smaller by ``sqrt(2)``.
+    A record contributes ``M = a v v'`` with ``|v| = 1`` and ``0 <= a <= b = R * cap``. If the view
+    has several ``parts``, a record contributes the sum of one such matrix per part. The factors
+    ``a`` of its parts add up to at most ``b``, since the length is that of all parts together. So
+    ``M`` is positive semidefinite, and its norm is at most its trace, which is at most ``b``. For
+    two such matrices ``|M - N|**2 = |M|**2 + |N|**2 - 2 tr(M N) <= 2 b**2`` in Frobenius norm. So
+    replacing one record moves the sum by at most ``sqrt(2) * b``, attained by orthogonal rows, plus
+    the charged rounding, which grows with the number of parts. The released vector holds the
+    diagonal and ``sqrt(2)`` times the upper triangle. Its l2 norm is the Frobenius norm, and
+    entries off the diagonal get noise that is smaller by a factor ``sqrt(2)``.
 
     Edge cases
     ----------
-    A record with a non-finite value contributes zero; an overflowing row counts in its direction.
+    A record with a non-finite value contributes zero. An overflowing row is cut in its direction.
 
     Examples
     --------
@@ -108,13 +109,13 @@ class SecondMoments(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the packed outer products on the lattice.
 
-        Lengths err by twice ``width / 2 + 2`` roundoffs, a root and its square by twelve: the
-        shrink of four times the width covers both.
+        A squared length errs by twice ``width / 2 + 2`` roundoffs, a squared root by twelve. The
+        shrink for four times the width covers both.
         """
         width = self.view.width
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
-        ends = np.cumsum(np.arange(width, 1, -1))
+        row_ends = np.cumsum(np.arange(width, 1, -1))
         total = np.zeros(packing.size, dtype=np.int64)
         for seen, weight in self._read(block, state):
             roots = np.sqrt(weight) * seen.inverse
@@ -124,20 +125,20 @@ class SecondMoments(GaussianQuery):
                 continue
             parts = (seen.mapped * roots).reshape(-1, width, roots.size)
             if block.alone:
-                for row, places in enumerate(np.split(np.arange(packing.size), ends)):
-                    each = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
-                    total[places] += rounded_alone(each * packing[places], grid)
+                for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
+                    products = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
+                    total[places] += rounded_alone(products * packing[places], grid)
                 continue
-            # A matrix times its own transpose takes half the work, and is symmetric to the bit.
+            # BLAS does half the work for a matrix times its own transpose, symmetric to the bit.
             rows = parts.swapaxes(0, 1).reshape(width, -1)
             total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
         return total
 
     def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
-        """Yield records as read, and the sizes of their outer products.
+        """Yield chunks of records, and the norms of the records' outer products.
 
-        With squared slopes a person counts as the outer product of a sum: that of her rows, each
-        times its clipped slope. Each term is at most as long as the root of ``norm_limit``.
+        With squared slopes a person contributes one outer product: that of the sum of her rows,
+        each times its clipped slope. Each term is at most as long as the root of ``norm_limit``.
         """
         shrunk, scores = shrink(4 * self.view.parts * self.view.width), self.weighting.needs_scores
         if block.person is not None and self.weighting.kind == "squared-slope":
