@@ -1,13 +1,13 @@
 """Admit only queries that are registered and hold nothing unregistered.
 
-A query's stated sensitivity is proved for its own code and for the losses and sets of the
-registries, which treat each record by itself. An object of any other class, anywhere in the query,
-could look at several records at once. So everything that a query holds is checked: plain numbers
-and words pass, and objects of registered classes.
+The proof of a query's sensitivity covers its own code and registered losses and sets, which treat
+each record by itself. An object of any other class, anywhere in the query, could look at several
+records at once. So everything that a query holds is checked. Plain numbers and strings pass, and so
+do objects of registered classes.
 
-Two kinds of user functions may be part of a query, since its proof covers them: the gradient of
-one record, which is called with a copy of one record, and the estimator of sample and aggregate,
-which is called with a copy of one block.
+Two kinds of user functions may be part of a query, since its proof covers them. The gradient of one
+record is called with a copy of one record, and the estimator of sample and aggregate with a copy of
+one block.
 
 Reference
 ---------
@@ -47,8 +47,8 @@ def check_question(
 ) -> None:
     """Refuse a query or state that no proof covers, before any record is read.
 
-    If records are ``weighted``, also refuse a query that takes no weights; if they are ``persons``,
-    a query that does not take records of several rows.
+    If records are ``weighted``, this also refuses a query that takes no weights. If records are
+    ``persons``, it refuses a query whose records cannot have several rows.
     """
     check_admitted(query)
     check_state(state)
@@ -67,7 +67,7 @@ def check_question(
 def check_admitted(query: object) -> None:
     """Refuse a query that is not registered, or that holds anything unregistered.
 
-    The check is repeated at each use, since the owner of a query could change it in between.
+    The check runs at each use, since the owner of a query could change it in between.
     """
     if not is_registered(query, ALL_QUERIES):
         raise QueryError(
@@ -76,7 +76,7 @@ def check_admitted(query: object) -> None:
         )
     holders: list[Any] = [query]
     while holders:
-        for name, value in _held(holders.pop()).items():
+        for name, value in _contents(holders.pop()).items():
             parts = [value]
             while parts:
                 part = parts.pop()
@@ -91,13 +91,13 @@ def check_admitted(query: object) -> None:
                     raise _refusal(name, part)
 
 
-def _held(holder: Any) -> dict[str, Any]:
-    """Return all that a registered object holds; refuse attributes besides fields and caches."""
+def _contents(holder: Any) -> dict[str, Any]:
+    """Return an object's attributes; refuse attributes that are neither fields nor caches."""
     kind: Any = type(holder)
-    held, names = attributes_of(holder), _field_names(kind)
-    if held is None or not all(name in names or _is_cache(kind, name) for name in held):
+    attributes, names = attributes_of(holder), _field_names(kind)
+    if attributes is None or not all(name in names or _is_cache(kind, name) for name in attributes):
         raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
-    return held
+    return attributes
 
 
 def _is_cache(kind: Any, name: str) -> bool:
@@ -110,6 +110,7 @@ def _field_names(kind: Any) -> frozenset[str]:
 
 
 def _refusal(name: str, part: object) -> QueryError:
+    """Return the error for a part that a query must not hold."""
     if name == ESTIMATOR:
         return QueryError(
             "estimator must be a plain function (features, target) -> vector, made by def or "
@@ -122,7 +123,7 @@ def _refusal(name: str, part: object) -> QueryError:
 
 
 def check_state(state: object) -> None:
-    """Refuse a state that is anything but numbers, arrays of them, or tuples of these."""
+    """Refuse a state unless it is None, a number, a string, an array of numbers, or a tuple."""
     if isinstance(state, tuple):
         for part in state:
             check_state(part)

@@ -1,4 +1,4 @@
-"""Public bins of a histogram that covers every float: a transform, then equal steps."""
+"""Public bins of a histogram that cover every float: equally wide after a transform."""
 
 import math
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ LARGEST_POWER = 1000.0  # 2.0 to this power, and its inverse, are normal floats
 
 
 def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
-    """Return how many of the rising ``edges`` lie below each value; none below NaN.
+    """Return how many of the increasing ``edges`` lie below each value; zero for NaN.
 
-    The time does not depend on the values; that of ``np.searchsorted`` does.
+    The running time does not depend on the values, unlike that of ``np.searchsorted``.
     """
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     cells = np.zeros(numbers.shape, dtype=np.int64)
-    # One less than a power of two, so that every search takes equally many steps.
+    # With one edge less than a power of two, every search takes the same number of steps.
     padded = np.full(2 ** len(edges).bit_length() - 1, np.inf)
     padded[: len(edges)] = edges
     _search()(padded, numbers.ravel(), cells.ravel())
@@ -39,15 +39,15 @@ def count_below(edges: FloatArray, values: ArrayLike) -> IntArray:
 def _search(edges: FloatArray, values: FloatArray, cells: IntArray) -> None:
     """Find by bisection how many edges lie below each value.
 
-    Edges are read in one loop and compared in another: a single loop would be compiled to jumps,
-    whose time reveals values.
+    One loop reads edges and another compares them. A single loop would be compiled to jumps, and
+    the time of jumps reveals values.
     """
-    met, step = np.empty(values.size), (edges.size + 1) // 2
+    compared, step = np.empty(values.size), (edges.size + 1) // 2
     while step > 0:
         for i in range(values.size):
-            met[i] = edges[cells[i] + step - 1]
+            compared[i] = edges[cells[i] + step - 1]
         for i in range(values.size):
-            cells[i] += step * (met[i] < values[i])
+            cells[i] += step * (compared[i] < values[i])
         step //= 2
 
 
@@ -55,7 +55,7 @@ def _search(edges: FloatArray, values: FloatArray, cells: IntArray) -> None:
 def _find_sizes(
     values: FloatArray, unit: float, least: float, most: float, shift: float, sizes: FloatArray
 ) -> None:
-    """Find ``shift`` plus magnitudes in units, cut to the two ends; NaN becomes ``most``."""
+    """Write ``shift`` plus magnitudes in units, cut to [least, most]; NaN counts as ``most``."""
     for i in range(values.size):
         size = abs(values[i] / unit)
         size = size if size < most else most
@@ -72,13 +72,13 @@ def _find_bins(
     last: int,
     places: IntArray,
 ) -> None:
-    """Find the bins of transformed values, with the signs of the values if ``signed``."""
+    """Write the bins of transformed values, which get the signs of values if ``signed``."""
     for i in range(values.size):
-        at = math.copysign(transformed[i], values[i]) if signed else transformed[i]
-        at = (at - low) * per_unit
-        at = at if at < last else float(last)
-        at = at if at > 0.0 else 0.0
-        places[i] = 0 if math.isnan(values[i]) else int(at)
+        position = math.copysign(transformed[i], values[i]) if signed else transformed[i]
+        position = (position - low) * per_unit
+        position = position if position < last else float(last)
+        position = position if position > 0.0 else 0.0
+        places[i] = 0 if math.isnan(values[i]) else int(position)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Bins:
     """``count`` bins of ``transform(value / unit)`` from ``low`` on, each ``1 / per_unit`` wide.
 
     ``"octaves"`` is ``log2(|value|)``, ``"signed"`` is ``sign(value) * log2(1 + |value|)``, and
-    ``"linear"`` the value itself. The first and the last bin reach to the ends of the line, so that
-    every number, infinities included, has one bin; NaN falls into the first.
+    ``"linear"`` is the value itself. The first and the last bin have no outer end, so every number
+    and infinity has one bin. NaN falls into the first bin.
 
     Examples
     --------
@@ -124,11 +124,11 @@ class Bins:
         return places.reshape(value.shape)
 
     def _transformed(self, value: FloatArray) -> FloatArray:
-        """Return the transform of each value; for signed bins, that of its magnitude."""
+        """Return the transform of each value, or of its magnitude if bins are signed."""
         if self.transform == "linear":
             return value / self.unit
-        # A logarithm of zero or infinity takes another time, which would reveal such a record.
-        # So magnitudes are cut to the range within which bins differ.
+        # The time of a logarithm is different for zero and infinity, which would reveal such a
+        # record. So magnitudes are cut to the range in which bins differ.
         signed, sizes = self.transform == "signed", np.empty(value.size)
         least = 0.0 if signed else 2.0**self.low
         most = 2.0 ** max(self._last(), -self.low)
@@ -136,10 +136,11 @@ class Bins:
         return np.log2(sizes, out=sizes)
 
     def _last(self) -> float:
+        """Return the nominal upper end of the last bin, transformed."""
         return self.low + self.count / self.per_unit
 
     def upper(self) -> FloatArray:
-        """Return the upper edge of each bin, as a value; the last bin's is nominal."""
+        """Return the upper edge of each bin, as a value; the edge of the last bin is nominal."""
         return self.value(np.arange(self.count) + 1.0)
 
     def middle(self) -> FloatArray:
@@ -147,7 +148,7 @@ class Bins:
         return self.value(np.arange(self.count) + 0.5)
 
     def value(self, place: ArrayLike) -> FloatArray:
-        """Return the value at a place counted in bins, 0 being the lower edge of the first."""
+        """Return the value at a place in bins; place 0 is the lower edge of the first bin."""
         transformed = self.low + np.asarray(place, dtype=np.float64) / self.per_unit
         if self.transform == "octaves":
             return self.unit * np.asarray(np.exp2(transformed), dtype=np.float64)

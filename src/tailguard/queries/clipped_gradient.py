@@ -1,14 +1,14 @@
 """The mean of clipped gradients of a loss of a score, in one pass over the records.
 
-Each record contributes ``clip(slope) * row`` with the row's norm and the slope bounded by public
-limits, so its norm never exceeds ``norm_limit``, whatever the record holds. Replacing one record
-moves the sum by at most ``2 * norm_limit``; the books also charge the float error of one chunk and
-the rounding to the lattice.
+Each record contributes ``clip(slope) * row``. Public limits bound the row's norm and the slope, so
+the norm of the contribution never exceeds ``norm_limit``, whatever the record holds. Replacing one
+record moves the sum by at most ``2 * norm_limit``. The books also charge the float error of one
+chunk and the rounding to the lattice.
 
 Reference
 ---------
 Zhao et al. 2024, Algorithm 2 and Theorem 2 (mean of l2-clipped vectors); Xu et al. 2025,
-Algorithm 1. The direction form of the clip bounds rows near the float limits as well.
+Algorithm 1. Here the clip works along a row's direction, so it also bounds rows near float limits.
 """
 
 import math
@@ -33,12 +33,12 @@ class MeanClippedGradient(GaussianQuery):
     Attributes
     ----------
     loss
-        A loss of a score, or None for slope 1: the mean of the bounded rows themselves.
+        A loss of a score. None means slope 1, and gives the mean of the bounded rows.
     units
         The coordinate system in which rows and targets are read.
     row_limit, slope_limit, clip_norm
-        Bounds on the row's norm, on the slope and on their product. Any may be infinite as long as
-        ``norm_limit = min(clip_norm, slope_limit * row_limit)`` is finite.
+        Bounds on the row's norm, on the slope and on their product. Each may be infinite, but
+        ``norm_limit = min(clip_norm, slope_limit * row_limit)`` must be finite.
 
     Guarantee
     ---------
@@ -48,8 +48,8 @@ class MeanClippedGradient(GaussianQuery):
     Edge cases
     ----------
     A record with a non-finite value, an undeclared label or a slope that is not a number
-    contributes zero and stays counted. A finite row that overflows in these units is bounded in
-    its direction.
+    contributes zero and stays counted. A finite row that overflows in these units is cut in its
+    direction.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class MeanClippedGradient(GaussianQuery):
         return min(self.clip_norm, self.slope_limit * self.row_limit)
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the sum, as in the module's reference."""
+        """State the sensitivity of the sum; see the module's docstring."""
         return sum_sensitivity(self.norm_limit, self.units.size, n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
@@ -97,8 +97,8 @@ class MeanClippedGradient(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the clipped gradients at the weights ``state`` on the lattice.
 
-        The product of the slope and the row's norm is clipped, then spread along the row's
-        direction: dividing the limit by the norm of a tiny row would overflow.
+        The product of slope and norm is clipped, then multiplied by the row's direction. To divide
+        the limit by the norm of a tiny row instead would overflow.
         """
         total = np.zeros(state.size, dtype=np.int64)
         for read in self.units.score(block, state, self.row_limit):
@@ -113,7 +113,7 @@ class MeanClippedGradient(GaussianQuery):
         return total
 
     def sizes(self, read: Scored) -> FloatArray:
-        """Return the length of each gradient along its row; zero for void records."""
+        """Return the signed length of each gradient along its row; zero for void records."""
         slope = (
             np.ones(len(read.rows))
             if self.loss is None

@@ -1,9 +1,8 @@
-"""Histograms of several columns at once: the cheapest way to find the scales of columns.
+"""Histograms of several columns at once: the cheapest way to estimate the scales of columns.
 
-One release finds the scale of every column to within a bin; a bisection needs one release per step.
-With ``paired`` the counted value is the absolute difference of the records at places
-``(2i, 2i + 1)`` of a secret random order, so that neither the column's location nor the order of a
-file matters.
+One release gives the scale of every column to within a bin, while a bisection needs one release per
+step. With ``paired``, values are absolute differences of the records at places ``(2i, 2i + 1)`` of
+a secret random order. So neither the column's location nor the order of a file matters.
 
 Reference
 ---------
@@ -26,28 +25,28 @@ from tailguard.queries.counts import cells_of, pairs
 
 __all__ = ["Bins", "ColumnHistograms"]
 
-# Center and inverse scale of each column.
+# The center and the inverse scale of each column.
 ColumnUnits = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
 class ColumnHistograms(GaussianQuery):
-    """Counts, for each column, the records (or random pairs) in each bin.
+    """For each column, the number of records (or random pairs) in each bin.
 
-    The state is a pair of vectors, ``(center, inverse_scale)``, one number per column; differences
-    are scaled only. The answer has one row per column. Columns ``0 .. d-1`` are the features, ``d``
-    is the target and ``d + 1`` the offset.
+    The state is a pair of vectors, ``(center, inverse_scale)``, with one number per column.
+    Differences are scaled and not centered. The answer has one row per column. Columns ``0 .. d-1``
+    are the features, ``d`` is the target and ``d + 1`` the offset.
 
     Guarantee
     ---------
-    A record lies in one bin of each of the ``k`` columns, or in none: replacing it takes one count
-    from a bin and adds one to another, in each column, which moves the vector by at most
-    ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1 norm. In whatever order records come, each is in
-    one pair at most, so the same holds for pairs. Counts are exact.
+    A record lies in one bin of each of the ``k`` columns, or in none. Replacing it takes one count
+    from a bin and adds one to another, in each column. This moves the vector by at most
+    ``sqrt(2 * k)`` in l2 norm and ``2 * k`` in l1 norm. In any order, a record is in at most one
+    pair, so the same holds for pairs. Counts are exact.
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere; so is a pair with such a member.
+    A record with a non-finite value is counted nowhere, nor is a pair with such a member.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class ColumnHistograms(GaussianQuery):
 
     @property
     def places(self) -> Places:
-        """Random if records are paired, else none."""
+        """``"random"`` if records are paired, else ``"none"``."""
         return "random" if self.paired else "none"
 
     @property
@@ -95,10 +94,11 @@ class ColumnHistograms(GaussianQuery):
         return center, inverse_scale
 
     def sum_block(self, block: RecordBlock, state: ColumnUnits, grid: float) -> IntArray:
-        """Count records exactly, or their weights in lattice steps; a step is one over an integer.
+        """Count records exactly, or their weights in lattice steps.
 
-        A value that overflows falls into an outermost bin. Void records are counted in a place that
-        is dropped, so that the time does not depend on them. A pair has the smaller of two weights.
+        A lattice step is one over a whole number. A value that overflows falls into an outermost
+        bin. Void records are counted in an extra place, which is dropped, so that the running time
+        does not depend on them. The weight of a pair is the smaller weight of its members.
         """
         center, inverse_scale = state
         counts = np.zeros(self.n_counts, dtype=np.int64)

@@ -1,13 +1,13 @@
-"""Mean losses of candidates minus that of the first one, as means of bounded differences.
+"""Mean losses of candidates minus the mean loss of the first, as means of bounded differences.
 
 Candidates score the same records: for example fits before and after a step, or a fit and a
-constant. The differences for one record are far smaller than its losses, so that bounded
+constant. For one record, differences of losses are far smaller than the losses. So bounded
 differences need little noise.
 
 Reference
 ---------
 Dwork, McSherry, Nissim and Smith 2006, Theorem 1 (sums with bounded terms); Liu and Talwar 2019
-(private selection among candidates, which this does for a few at once).
+(private selection among candidates; here all of a few candidates are compared in one release).
 """
 
 import math
@@ -29,34 +29,34 @@ from tailguard.queries.view import Sight, View
 class LossDifferences(GaussianQuery):
     """Means of ``clip(loss of a candidate - loss of the first, -gain * limit, limit)``.
 
-    The state has one row of weights per candidate, in standardised coordinates; for a loss of
-    several classes, one matrix per candidate with a row for each class.
+    The state has one row of weights per candidate, in standardised coordinates. For a loss of
+    several classes it has one matrix per candidate, with a row for each class.
 
     Attributes
     ----------
     loss
         The loss whose values are compared.
     views
-        How each candidate reads the records; bounds of features may differ.
+        How each candidate reads the records. Views may have different bounds of features.
     limit
         Differences are cut to at most this magnitude, in the units of the loss.
     gain
-        Negative differences are cut at this part of the limit, at most 1. A smaller one needs less
-        noise and favours the first candidate.
+        Negative differences are cut at this fraction of the limit, at most 1. A smaller fraction
+        needs less noise and favours the first candidate.
     score_bounds
-        Limits on the predictions of all candidates but the first, in standardised coordinates: two
-        numbers, or one for each of several classes.
+        The lower and upper limit on scores of all candidates except the first, in standardised
+        coordinates. With several classes each limit may have one number per class.
 
     Guarantee
     ---------
-    Each of ``m`` differences over the limit lies in ``[-gain, 1]``, or is zero, for every input:
-    replacing a record, or a person's rows with their shares, moves their sums by at most
-    ``(1 + gain) * sqrt(m)``, plus the charged rounding. That is attained where one record loses far
-    more with every candidate than with the first, and its replacement far less.
+    Each of ``m`` differences over the limit lies in ``[-gain, 1]``, or is zero, for every input. So
+    replacing a record, or a person's rows with their shares, moves the sums by at most
+    ``(1 + gain) * sqrt(m)``, plus the charged rounding. The bound is attained if every candidate
+    has a far larger loss than the first for one record, and a far smaller loss for its replacement.
 
     Edge cases
     ----------
-    Void records, and those whose losses are both infinite, add nothing.
+    Void records add nothing, and neither do differences of two infinite losses.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class LossDifferences(GaussianQuery):
         return total
 
     def _loss(self, seen: Sight) -> FloatArray:
-        """Return the loss of each record; with several classes, from one column of scores each."""
+        """Return the loss of each record; with several classes, from a column of scores each."""
         return self.loss.value(self.loss.bounded(seen.score.T, *self.score_bounds), seen.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

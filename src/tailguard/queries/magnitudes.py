@@ -1,6 +1,6 @@
 """A histogram of the sizes of rows, or of their entries, in one release.
 
-It shows how heavy the tail is, so that a threshold can balance clipping bias against noise.
+It shows how heavy the tail is. So a threshold can balance clipping bias against noise.
 
 Reference
 ---------
@@ -35,22 +35,22 @@ class CountMagnitudes(GaussianQuery):
     units
         The coordinate system in which rows are read.
     edges
-        The upper ends of the cells, in increasing order; an edge belongs to the cell below it.
+        The upper ends of the cells, in increasing order. An edge belongs to the cell below it.
     of
-        ``"norm"``: one magnitude per record. ``"entries"``: the absolute entries, ``d`` per record.
-        ``"differences"``: those of the differences of random pairs, ``d`` per pair.
+        ``"norm"``: the norm of each row. ``"entries"``: the ``d`` absolute entries of each row.
+        ``"differences"``: the ``d`` absolute entries of the difference of each random pair.
 
     Guarantee
     ---------
-    A record puts a count of at most 1 (for entries ``d``) into the cells. Replacing it takes that
-    away and adds as much: a move of at most ``sqrt(2)`` in l2 norm and 2 in l1 norm, times ``d``
-    for entries. In any order of the records each is in at most one pair, so the same holds for
-    pairs. Counts are exact integers: nothing is charged for rounding.
+    A record adds at most 1 to the counts, for norms, or ``d`` for entries. Replacing it takes this
+    away and adds as much elsewhere. So the counts move by at most ``sqrt(2)`` in l2 norm and 2 in
+    l1 norm, times ``d`` for entries. In any order, a record is in at most one pair, so differences
+    move as much as entries. Counts are exact integers: nothing is charged for rounding.
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere; so is a pair with such a member. A pair has
-    the smaller weight of its members.
+    A record with a non-finite value is counted nowhere, nor is a pair with such a member. The
+    weight of a pair is the smaller weight of its members.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class CountMagnitudes(GaussianQuery):
 
     @property
     def per_record(self) -> int:
-        """Number of magnitudes of one record."""
+        """Number of magnitudes per record or pair."""
         return 1 if self.of == "norm" else self.units.size
 
     @property
     def places(self) -> Places:
-        """Random if records are paired, else none."""
+        """``"random"`` if records are paired, else ``"none"``."""
         return "random" if self.of == "differences" else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -91,18 +91,22 @@ class CountMagnitudes(GaussianQuery):
         return self._sensitivity(n_rows, n_features, "l1", 2.0)
 
     def _sensitivity(self, n_rows: int, n_features: int, norm: Norm, move: float) -> Sensitivity:
+        """State the sensitivity if one magnitude moves the counts by ``move``."""
         require(
             self.units.center.size == n_features,
             f"units must be those of all {n_features} columns that are counted; got units of "
             f"{self.units.center.size}.",
         )
-        k = self.per_record
-        return count_sensitivity(move * k, len(self.edges) + 1, n_rows, norm=norm, per_record=k)
+        count = self.per_record
+        return count_sensitivity(
+            move * count, len(self.edges) + 1, n_rows, norm=norm, per_record=count
+        )
 
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number.
+        """Count records exactly, or their weights in lattice steps.
 
-        Void records are counted in a cell that is dropped, so the time does not depend on them.
+        Void records are counted in an extra cell, which is dropped. So the running time does not
+        depend on them.
         """
         block.check_features(self.units.center.size)
         edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1
@@ -120,7 +124,7 @@ class CountMagnitudes(GaussianQuery):
         return counts
 
     def _magnitudes(self, block: RecordBlock) -> Iterator[tuple[FloatArray, BoolArray]]:
-        """Yield, per chunk, the magnitudes of records or pairs, and which of these are void."""
+        """Yield, per chunk, the magnitudes of records or pairs, and which records are void."""
         inverse_scale = 1.0 / self.units.scale
         if self.of == "norm":
             for read in self.units.score(block):

@@ -1,8 +1,9 @@
-"""The mean of clipped gradients of a loss that is given as a gradient of one record.
+"""The mean of clipped gradients of a record loss: a function that returns one record's gradient.
 
-For users' own gradients and for losses of several scores. The function sees a copy of one record.
-Whatever it returns is clipped to ``clip_norm`` in l2 norm. After an exception or a wrong shape the
-record contributes zero: an exception or a warning that left the gate would reveal something of it.
+It serves users' own gradients and losses of several scores. The function sees a copy of one record,
+and its result is clipped to ``clip_norm`` in l2 norm. After an exception or a result of another
+shape the record contributes zero. Exceptions and warnings must not leave the gate, since they would
+reveal something about the record.
 
 Reference
 ---------
@@ -88,9 +89,9 @@ class MeanRecordGradient(GaussianQuery):
 def record_gradients(
     gradient: Gradient, weights: FloatArray, size: int, block: RecordBlock
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the gradients of the usable records of a block, and which records those are."""
+    """Return the gradients of a block's records, zero if void, and which records are usable."""
     void = block.void()
-    # The function sees zeros for a void record: to skip the record would show in the running time.
+    # For a void record the function gets zeros: the running time would show a skipped record.
     features = np.where(void[:, None], 0.0, block.features.astype(np.float64))
     targets = np.where(void, 0.0, block.vector("target"))
     gradients = np.zeros((block.n_rows, size))
@@ -110,6 +111,7 @@ def _run_python(
     targets: FloatArray,
     gradients: FloatArray,
 ) -> None:
+    """Write the results of a Python function, called record by record."""
     for i in range(len(features)):
         try:
             result = np.asarray(gradient(weights.copy(), features[i].copy(), float(targets[i])))
@@ -117,7 +119,7 @@ def _run_python(
                 gradients[i] = result
         except KeyboardInterrupt:
             raise
-        except BaseException:  # SystemExit too
+        except BaseException:  # any error, even SystemExit, would reveal something about records
             gradients[i] = 0.0
 
 
@@ -128,18 +130,19 @@ def _run_compiled(
     targets: FloatArray,
     gradients: FloatArray,
 ) -> None:
+    """Write the results of a function that Numba compiles, called in a compiled loop."""
     loop = compile_loop(gradient)
     try:
         loop(gradient, weights, features, targets, gradients)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # what Numba cannot catch, as in a block of Python within the function
+    except BaseException:  # Numba cannot catch it, for example in a Python block of the function
         gradients[:] = 0.0
-        for i in range(len(features)):  # one by one, so that only records that fail are zero
-            one = slice(i, i + 1)
+        for i in range(len(features)):  # single by single, so that only failing records become zero
+            single = slice(i, i + 1)
             try:
-                loop(gradient, weights, features[one], targets[one], gradients[one])
+                loop(gradient, weights, features[single], targets[single], gradients[single])
             except KeyboardInterrupt:
                 raise
             except BaseException:
-                gradients[one] = 0.0
+                gradients[single] = 0.0

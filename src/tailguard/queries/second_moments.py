@@ -109,8 +109,8 @@ class SecondMoments(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the packed outer products on the lattice.
 
-        A squared length errs by twice ``width / 2 + 2`` roundoffs, a squared root by twelve. The
-        shrink for four times the width covers both.
+        Lengths enter twice, and err by ``width / 2 + 2`` roundoffs each. A root and its square err
+        by twelve. The shrink for four times the width covers both.
         """
         width = self.view.width
         upper = np.triu_indices(width)

@@ -1,9 +1,9 @@
 """The mean gradient of the log-loss of several classes, with rows cut to a length.
 
-A record of class ``y`` contributes its probabilities minus the indicator of ``y``, times its row:
-one row of the answer per class. All classes are released together. The probabilities and the
-indicator are points of one simplex, so their difference is at most ``sqrt(2)`` long, however many
-classes there are.
+A record of class ``y`` contributes its probabilities minus the indicator of ``y``, times its row.
+The answer has one row per class, and all classes are released together. The probabilities and the
+indicator are points of one simplex. So the length of their difference is at most ``sqrt(2)``, for
+any number of classes.
 
 Reference
 ---------
@@ -38,22 +38,23 @@ class SoftmaxGradients(GaussianQuery):
     view
         How records are read.
     n_classes
-        How many classes; targets are 0, 1 and so on.
+        The number of classes; targets are 0, 1 and so on.
     row_limit
         The length ``R`` to which rows are cut.
 
     Guarantee
     ---------
     With probabilities ``p`` and the indicator ``e`` of a record's class,
-    ``|p - e|**2 = (1 - p_y)**2 + sum of the other p_k**2 <= 2 * (1 - p_y)**2 <= 2``. Times a row of
-    length at most ``R`` that is a matrix of norm at most ``sqrt(2) * R``, for every input, so that
-    replacing a record moves the sum by at most ``2 * sqrt(2) * R``, plus the charged rounding. Two
-    records with opposite rows attain it if their class has probability 0 and another class has 1.
+    ``|p - e|**2 = (1 - p_y)**2 + sum of the other p_k**2 <= 2 * (1 - p_y)**2 <= 2``. A row has
+    length at most ``R``, so a record contributes a matrix of norm at most ``sqrt(2) * R``, for
+    every input. Replacing a record moves the sum by at most ``2 * sqrt(2) * R``, plus the charged
+    rounding. Two records with opposite rows attain this bound if their class has probability 0 and
+    another class has probability 1.
 
     Edge cases
     ----------
     A record with a non-finite value, with a score that is not a number, or with an unknown class
-    contributes zero; an overflowing row counts as one of length ``R`` in its direction.
+    contributes zero. An overflowing row is cut to length ``R`` in its direction.
 
     Examples
     --------
@@ -76,13 +77,13 @@ class SoftmaxGradients(GaussianQuery):
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return nearly opposite rows of one class, while another class has probability 1.
 
-        The constant of that other class outweighs any row. The target's centre is so far away that
+        The constant of the other class outweighs any row. The target's centre is so far away that
         all targets within 60 of zero round to class 1.
         """
         far, zero = 2.0**60, np.zeros(units.size)
-        own, state = Units(zero, zero + 1.0, True, -far, far), np.zeros((3, units.size + 1))
+        far_units, state = Units(zero, zero + 1.0, True, -far, far), np.zeros((3, units.size + 1))
         state[2, -1] = 100.0
-        query = cls(View.plain(None, own), 3, 1.0)
+        query = cls(View.plain(None, far_units), 3, 1.0)
         ends = {"old": (1e3, 0.0, 0.0, 1.0), "new": (-1e3, 0.0, 0.0, 1.0)}
         return {"label": "three", "query": query, "state": state, **ends}
 
@@ -105,9 +106,9 @@ class SoftmaxGradients(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the gradients on the lattice.
 
-        Probabilities add up to one within ``n_classes + 3`` roundoffs, a length errs by
-        ``width / 2 + 2``, a factor by five: the shrink of ``4 * (n_classes * width + 2)`` roundoffs
-        covers them.
+        Probabilities add up to one within ``n_classes + 3`` roundoffs. A length errs by
+        ``width / 2 + 2`` roundoffs, a factor by five. The shrink of ``4 * (n_classes * width + 2)``
+        roundoffs covers these errors.
         """
         total = np.zeros((self.n_classes, self.view.width), dtype=np.int64)
         for seen in self.view.read(block, state, shrunk=shrink(total.size)):
