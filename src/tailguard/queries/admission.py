@@ -123,7 +123,7 @@ def _refusal(name: str, part: object) -> QueryError:
 
 
 def check_state(state: object) -> None:
-    """Refuse a state unless it is None, a number, a string, an array of numbers, or a tuple."""
+    """Refuse a state unless it is plain, an array of numbers, or a tuple of such states."""
     if isinstance(state, tuple):
         for part in state:
             check_state(part)

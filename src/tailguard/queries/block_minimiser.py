@@ -1,4 +1,4 @@
-"""The minimiser of the mean loss on the records of one block, called by sample and aggregate.
+"""The minimiser of the mean loss on one block's records, an estimator for sample and aggregate.
 
 Reference
 ---------
@@ -16,18 +16,18 @@ from tailguard.array_types import FloatArray
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss
 
-MOST_ITERATIONS = 100  # a block that does not converge has a poor minimiser, and is outvoted
+MOST_ITERATIONS = 100  # other blocks outvote the poor minimiser of a block that has not converged
 BlockEstimator = Callable[[FloatArray, FloatArray], ArrayLike]
 
 
 def no_estimate(features: FloatArray, target: FloatArray) -> FloatArray:
-    """Return nothing: a placeholder if only the public numbers of a query are needed."""
+    """Return no numbers; a placeholder estimator if only a query's public numbers are needed."""
     return np.empty(0)
 
 
 @dataclass(frozen=True)
 class BlockMinimiser:
-    """The weights of least mean loss on some records, with a small ridge; keeps no state.
+    """Compute weights that minimise the mean loss plus a small ridge penalty; keeps no state.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class BlockMinimiser:
             slope = self.loss.slope(score, target)
             return value, design.T @ slope / len(target) + 2.0 * self.ridge * weights
 
-        with one_blas_thread():  # several threads would wait longer than they work
+        with one_blas_thread():  # blocks are small: several threads would mostly wait
             result = minimize(
                 risk,
                 np.zeros(design.shape[1]),

@@ -1,11 +1,11 @@
 """Read records by their contributions to the gradients of several classes together.
 
 Each class ``k`` has a matrix ``T_k``, through which its gradient is read. A record of class ``y``
-with probabilities ``p`` and the standardised row ``s`` adds the vector
-``sum over classes k of (p_k - [k = y]) * T_k' s``, its *contribution*. The curvature of its
-log-loss is the covariance of the contribution over classes drawn with probabilities ``p``. That is
-the sum over classes ``c`` of the squares ``v_c v_c'``, where ``v_c`` is ``sqrt(p_c)`` times the
-difference of ``T_c' s`` and its mean. The ``v_c`` side by side are one vector, cut at one length.
+with probabilities ``p`` and the standardised row ``s`` adds its *contribution*, the vector
+``sum over classes k of (p_k - [k = y]) * T_k' s``. If classes are drawn with probabilities ``p``,
+the covariance of the contribution is the curvature of the record's log-loss. It is the sum of the
+outer products ``v_c v_c'`` over classes ``c``, where ``v_c`` is ``sqrt(p_c)`` times the difference
+of ``T_c' s`` and its mean. All ``v_c`` together form one vector, which is cut at one length.
 
 Reference
 ---------
@@ -26,24 +26,24 @@ from tailguard.queries.view import Sight, View
 
 @dataclass(frozen=True, eq=False)
 class ClassView(View):
-    """A view of each record's contribution to all classes or, ``curved``, of its root of curvature.
+    """A view of each record's contribution to all classes; if ``curved``, of its vectors ``v_c``.
 
-    The rows of ``whitening`` are the coordinates of one class after the other, in the order of the
-    weights in the state.
+    ``whitening`` has the matrices ``T_k`` of all classes one below the other, so its rows have the
+    order of the weights in the state.
 
     Attributes
     ----------
     n_classes
-        How many classes; targets are 0, 1 and so on.
+        The number of classes; targets are 0, 1 and so on.
 
     Guarantee
     ---------
-    As that of a view: the ``parts`` of a record side by side, times its entry of ``inverse``, have
-    norm at most 1 for every input. No query reads a score through it.
+    As for a view: all ``parts`` of a record together, times its entry of ``inverse``, have norm at
+    most 1 for every input. No query reads a score through a class view.
 
     Edge cases
     ----------
-    A record with a score that is not a number, or a target that is no class, contributes zero.
+    A record contributes zero if a score is not a number, or if its target is not a class.
 
     Examples
     --------
@@ -63,6 +63,7 @@ class ClassView(View):
 
     @property
     def _map(self) -> FloatArray:
+        """The transposed matrices ``T_k``, one below the other."""
         by_class = self.whitening.reshape(self.n_classes, -1, self.width)
         return np.concatenate([each.T for each in by_class])
 
@@ -83,42 +84,42 @@ class ClassView(View):
         require(self.reads(), "whitening must be numbers of at most 1e100.")
         return plain.weights(by_class.reshape(n_classes, -1), n_classes)
 
-    def _measure(self, seen: Sight, shrunk: float) -> None:
-        """Map records to contributions or roots of curvature, and measure their lengths."""
+    def _measure(self, sight: Sight, shrunk: float) -> None:
+        """Map records to contributions or to vectors ``v_c``, and measure their lengths."""
         n_lines = self.n_classes * self.width
-        lines = seen.lines[:n_lines].reshape(self.n_classes, self.width, -1)
+        lines = sight.lines[:n_lines].reshape(self.n_classes, self.width, -1)
         if self.times == "slope":
-            seen.mapped = _combined(class_errors(seen, self.n_classes), lines)
+            sight.mapped = _combined(class_errors(sight, self.n_classes), lines)
         else:
-            chances = class_chances(seen)
-            usable = ~seen.void & np.isfinite(chances).all(axis=0)
+            chances = class_chances(sight)
+            usable = ~sight.void & np.isfinite(chances).all(axis=0)
             chances = np.where(usable, chances, 0.0)
-            apart = lines - _combined(chances, lines)
-            seen.mapped = (np.sqrt(chances)[:, None] * apart).reshape(-1, usable.size)
-        measure()(seen.mapped, seen.read.powers, shrunk, seen.length, seen.inverse)
-        if self.times == "slope" and seen.read.weight is not None:
-            multiply()(seen.read.weight * self.weight_unit, seen.length, seen.inverse)
+            deviations = lines - _combined(chances, lines)
+            sight.mapped = (np.sqrt(chances)[:, None] * deviations).reshape(-1, usable.size)
+        measure()(sight.mapped, sight.read.powers, shrunk, sight.length, sight.inverse)
+        if self.times == "slope" and sight.read.weight is not None:
+            multiply()(sight.read.weight * self.weight_unit, sight.length, sight.inverse)
 
 
 def _combined(factors: FloatArray, lines: FloatArray) -> FloatArray:
     """Add up the lines of all classes, in order, each times one factor per record."""
     total = factors[0] * lines[0]
-    for factor, own in zip(factors[1:], lines[1:], strict=True):
-        total += factor * own
+    for factor, of_class in zip(factors[1:], lines[1:], strict=True):
+        total += factor * of_class
     return np.asarray(total)
 
 
-def class_chances(seen: Sight) -> FloatArray:
+def class_chances(sight: Sight) -> FloatArray:
     """Return the class probabilities, one column per record; NaN if a score is not a number.
 
     They add up to one within ``n_classes + 3`` roundoffs.
     """
-    odds = np.exp(np.maximum(seen.score - seen.score.max(axis=0), -LARGEST_EXPONENT))
+    odds = np.exp(np.maximum(sight.score - sight.score.max(axis=0), -LARGEST_EXPONENT))
     return np.asarray(odds / total_of(odds.T))
 
 
-def class_errors(seen: Sight, n_classes: int) -> FloatArray:
+def class_errors(sight: Sight, n_classes: int) -> FloatArray:
     """Return probabilities minus the indicator of the class, one column per record."""
-    chances, own = class_chances(seen), np.arange(n_classes)[:, None] == seen.target
-    usable = own.any(axis=0) & ~seen.void & np.isfinite(chances).all(axis=0)
-    return np.where(usable, chances - own, 0.0)
+    chances, indicator = class_chances(sight), np.arange(n_classes)[:, None] == sight.target
+    usable = indicator.any(axis=0) & ~sight.void & np.isfinite(chances).all(axis=0)
+    return np.where(usable, chances - indicator, 0.0)

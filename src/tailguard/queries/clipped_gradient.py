@@ -101,27 +101,27 @@ class MeanClippedGradient(GaussianQuery):
         the limit by the norm of a tiny row instead would overflow.
         """
         total = np.zeros(state.size, dtype=np.int64)
-        for read in self.units.score(block, state, self.row_limit):
-            factors = np.clip(self.sizes(read), -self.norm_limit, self.norm_limit)
-            factors *= read.inverse * shrink(state.size)
-            if read.weight is not None:
-                factors *= read.weight
+        for scored in self.units.score(block, state, self.row_limit):
+            factors = np.clip(self.sizes(scored), -self.norm_limit, self.norm_limit)
+            factors *= scored.inverse * shrink(state.size)
+            if scored.weight is not None:
+                factors *= scored.weight
             if block.alone:
-                total += rounded_alone(factors[:, None] * read.rows, grid)
+                total += rounded_alone(factors[:, None] * scored.rows, grid)
             else:
-                total += round_to_lattice(factors @ read.rows, grid)
+                total += round_to_lattice(factors @ scored.rows, grid)
         return total
 
-    def sizes(self, read: Scored) -> FloatArray:
+    def sizes(self, scored: Scored) -> FloatArray:
         """Return the signed length of each gradient along its row; zero for void records."""
         slope = (
-            np.ones(len(read.rows))
+            np.ones(len(scored.rows))
             if self.loss is None
-            else self.loss.slope(read.score, read.target)
+            else self.loss.slope(scored.score, scored.target)
         )
-        sizes = np.empty(len(read.rows))
+        sizes = np.empty(len(scored.rows))
         slopes = np.ascontiguousarray(slope, dtype=np.float64)
-        size_gradients()(slopes, read.void, read.radius, float(self.slope_limit), sizes)
+        size_gradients()(slopes, scored.void, scored.radius, float(self.slope_limit), sizes)
         return sizes
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Bound vectors by an l2 limit, whatever they hold."""
+"""Cut vectors to an l2 norm, whatever numbers they hold."""
 
 import math
 import sys
@@ -12,7 +12,7 @@ LARGEST_FLOAT, SMALLEST_FLOAT = sys.float_info.max, sys.float_info.min
 
 
 def safe_clip(vector: FloatArray, limit: float) -> FloatArray:
-    """Return ``vector`` scaled down to l2 norm ``limit`` if it is longer.
+    """Return ``vector``, scaled down to l2 norm ``limit`` if its norm is larger.
 
     Edge cases
     ----------
@@ -33,15 +33,15 @@ def clip_rows(vectors: FloatArray, limit: float) -> FloatArray:
 
 @compiled_loop("matrix", "float64", "vector")
 def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
-    """Clip in the same steps whatever a vector holds, so that the time reveals nothing of it."""
+    """Clip in the same steps for every vector, so that the running time reveals nothing."""
     size = vectors.shape[1]
-    allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # ``shrink`` of rows/base.py
+    allowed = limit * (1 - 4 * (size + 2) * 2.0**-53)  # as ``shrink`` of rows/base.py
     for i in range(len(vectors)):
         largest, odd = 0.0, 0
         for j in range(size):
             entry = vectors[i, j]
             odd |= not abs(entry) <= LARGEST_FLOAT
-            # Made finite for the next steps: a vector with such an entry is multiplied by zero.
+            # Makes every entry finite; a vector with an odd entry is multiplied by zero below.
             entry = entry if entry < LARGEST_FLOAT else LARGEST_FLOAT
             entry = entry if entry > -LARGEST_FLOAT else -LARGEST_FLOAT
             vectors[i, j] = entry
@@ -51,9 +51,9 @@ def _clip_rows(vectors: FloatArray, limit: float, norms: FloatArray) -> None:
         for j in range(size):
             square += (vectors[i, j] / unit) ** 2
         length = max(math.sqrt(square), 1.0)  # at least one entry is one, or all are zero
-        used = 1.0 if odd == 0 else 0.0
-        # A sum of both cases, because a branch would skip the divisions.
-        shorter, kept = (allowed / length, 0.0) if unit * length > allowed else (0.0, 1.0)
+        usable = 1.0 if odd == 0 else 0.0
+        # A sum of both cases instead of a branch, since a branch would skip the divisions.
+        scale, keep = (allowed / length, 0.0) if unit * length > allowed else (0.0, 1.0)
         for j in range(size):
-            vectors[i, j] = used * (vectors[i, j] / unit * shorter + vectors[i, j] * kept)
+            vectors[i, j] = usable * (vectors[i, j] / unit * scale + vectors[i, j] * keep)
         norms[i] = unit * length if (odd == 0) & (largest > 0.0) else 0.0

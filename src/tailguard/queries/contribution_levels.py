@@ -1,20 +1,20 @@
-"""The mean gradient of a generalised linear model, each record's contribution cut in length.
+"""The mean gradient of a generalised linear model, with each record's contribution cut in length.
 
-A record's contribution is its slope times its row. It is read through a matrix such as ``V^(-1/2)``
-for contributions of covariance ``V``, and cut at a length there. So the noise has the same size,
-relative to the sampling error, in every direction, and one level replaces a level of slopes and one
-of rows.
+A record's contribution is its slope times its row. It is mapped by a matrix, such as ``V^(-1/2)``
+for contributions of covariance ``V``, and then cut at a length. So the ratio of noise to sampling
+error is the same in every direction, and one level replaces a level for slopes and one for rows.
 
-The cut contribution is the sum of its parts in the shells between the levels. Each shell of width
-``w`` is released in units of ``sqrt(w)``. One record's parts, of lengths ``l_k <= w_k`` along one
-direction, then have the squared norm ``sum l_k**2 / w_k <= sum w_k = C``, so that the sum over the
-shells is exactly as noisy as one release at ``C``, and the lower levels cost nothing more.
+The levels divide the cut contribution into parts, one in the shell between each level and the next.
+A shell of width ``w`` is released in units of ``sqrt(w)``. The parts of one record have one
+direction and lengths ``l_k <= w_k``, so their squared norm is ``sum l_k**2 / w_k <= sum w_k = C``.
+Hence the sum over all shells has the noise of one release at level ``C``, and the lower levels come
+at no extra cost.
 
 Reference
 ---------
 Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 4.2 (self-standardised influence: bounded in
 the metric of its own covariance); Zhao et al. 2024, Algorithm 2 (the clipped mean); Dong, Roth and
-Su 2022, Theorem 2.7. ``means/clipped.py`` has the same shells, of rows.
+Su 2022, Theorem 2.7. ``means/clipped.py`` has the same shells for rows.
 """
 
 from dataclasses import dataclass
@@ -30,28 +30,28 @@ from tailguard.queries.view import View, add_scaled, check_levels, level_factors
 
 @dataclass(frozen=True, eq=False)
 class ContributionLevels(GaussianQuery):
-    """Means of the contributions' parts between ``levels``, one row of the answer per level.
+    """Means of the parts of contributions between ``levels``, one row of the answer per level.
 
     The state is the vector of weights of the standardised coordinates.
 
     Attributes
     ----------
     view
-        How records are read; its slopes are those of its loss.
+        How records are read. The slopes are those of its loss.
     levels
         Lengths at which contributions are cut, increasing; the level before the first is 0.
 
     Guarantee
     ---------
-    In units of the roots of the shells' widths a record adds a vector of norm at most
-    ``sqrt(levels[-1])``, for every input. Replacing it moves the released vector by at most
-    ``2 * sqrt(levels[-1])``, attained by two opposite records beyond the last level, plus the
-    charged rounding.
+    Each part is released in units of the root of its shell's width. In these units a record adds a
+    vector of norm at most ``sqrt(levels[-1])``, for every input. Replacing it moves the released
+    vector by at most ``2 * sqrt(levels[-1])``, plus the charged rounding. Two opposite records
+    beyond the last level attain the bound.
 
     Edge cases
     ----------
-    A record with a non-finite value, and a slope that is not a number, contribute zero; an
-    overflowing contribution counts as the last level in its direction.
+    A record with a non-finite value, or with a slope that is not a number, contributes zero. An
+    overflowing contribution is cut at the last level, in its direction.
 
     Examples
     --------
@@ -88,19 +88,19 @@ class ContributionLevels(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the parts between the levels on the lattice.
 
-        The length of a contribution errs by one roundoff more than that of a row, besides the error
-        of its slope: the shrink covers it.
+        Besides the error of its slope, the length of a contribution errs by one roundoff more than
+        the length of a row. The shrink covers this error.
         """
         view, levels = self.view.contributions(), np.array(self.levels, dtype=np.float64)
         total = np.zeros((levels.size, view.width), dtype=np.int64)
-        for seen in view.read(block, state, shrunk=shrink(total.size)):
-            reach, ones = np.copysign(seen.length, seen.inverse), np.ones(seen.length.size)
-            factors = level_factors(seen, reach, ones, 1.0, levels, self.root_widths)
-            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
+        for sight in view.read(block, state, shrunk=shrink(total.size)):
+            reach, ones = np.copysign(sight.length, sight.inverse), np.ones(sight.length.size)
+            factors = level_factors(sight, reach, ones, 1.0, levels, self.root_widths)
+            add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the mean part of a contribution in each shell, one row per shell."""
+        """Return the mean of the parts in each shell, one row per shell."""
         means = np.reshape(noised, (len(self.levels), -1))
         return np.asarray(means * (self.root_widths / n_rows)[:, None])
 

@@ -101,11 +101,13 @@ def score_gradients(
     If a slope or an entry of a row overflows in a finite record, it counts as 1e150. A slope that
     is not a number counts as zero.
     """
-    for read in units.score(block, weights):
-        slope = np.ones(len(read.rows)) if loss is None else loss.slope(read.score, read.target)
-        slope = np.where(np.isnan(slope) | read.void, 0.0, slope)
+    for scored in units.score(block, weights):
+        slope = (
+            np.ones(len(scored.rows)) if loss is None else loss.slope(scored.score, scored.target)
+        )
+        slope = np.where(np.isnan(slope) | scored.void, 0.0, slope)
         # Cut like a feature, so that the product of both is finite.
-        yield np.clip(slope, -LARGEST_FEATURE, LARGEST_FEATURE)[:, None] * read.rows
+        yield np.clip(slope, -LARGEST_FEATURE, LARGEST_FEATURE)[:, None] * scored.rows
 
 
 def placed_gradients(

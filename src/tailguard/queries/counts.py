@@ -1,13 +1,13 @@
 """Counts of records below a threshold, for several columns in one release.
 
-A bisection over thresholds finds private quantiles. With ``paired`` the counted value is the
-absolute difference of the records at places ``(2i, 2i + 1)`` of a secret random order, so that
-neither the column's location nor the order of a file matters.
+A bisection over thresholds finds private quantiles. With ``paired``, values are absolute
+differences of the records at places ``(2i, 2i + 1)`` of a secret random order. So neither the
+column's location nor the order of a file matters.
 
 Reference
 ---------
 Smith 2011, Section 3 (private quantiles by noisy ranks); Dong, Roth and Su 2022, Theorem 2.7
-(Gaussian mechanism) for the joint release of ``k`` counts: one record moves each by at most 1.
+(Gaussian mechanism), for the joint release of ``k`` counts that one record moves by at most 1 each.
 """
 
 import math
@@ -26,9 +26,9 @@ Array = TypeVar("Array", FloatArray, BoolArray)
 
 
 def cells_of(chunk: RecordBlock, columns: tuple[int, ...]) -> FloatArray:
-    """Return the cells of some columns: of ``d`` features, of the target ``d``, the offset after.
+    """Return the cells of some columns: ``0 .. d-1`` are features, ``d`` target, ``d + 1`` offset.
 
-    They may be those of the chunk itself.
+    The result may be the chunk's values array of features, not a copy.
     """
     width = chunk.features.shape[1]
     if columns == tuple(range(width)):
@@ -36,13 +36,13 @@ def cells_of(chunk: RecordBlock, columns: tuple[int, ...]) -> FloatArray:
     extra = {width: "target", width + 1: "offset"}
     cells = np.empty((chunk.n_rows, len(columns)))
     for place, column in enumerate(columns):
-        own = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
-        cells[:, place] = own
+        values = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
+        cells[:, place] = values
     return cells
 
 
 def pairs(values: Array) -> tuple[Array, Array]:
-    """Return the first and the second members of all pairs; a last one may have no partner."""
+    """Return the first and the second members of all pairs; drop a last value without partner."""
     ends = len(values) // 2 * 2
     return values[:ends:2], values[1:ends:2]
 
@@ -57,14 +57,13 @@ class CountBelow(GaussianQuery):
     Guarantee
     ---------
     Replacing one record moves each of the ``k`` counts by at most 1, so the vector by at most
-    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. In any order of the records each is in at most one
-    pair, so the same holds for pairs. Counts are exact integers: nothing is charged for
-    rounding.
+    ``sqrt(k)`` in l2 norm and ``k`` in l1 norm. In any order, a record is in at most one pair, so
+    the same holds for pairs. Counts are exact integers: nothing is charged for rounding.
 
     Edge cases
     ----------
-    A record with a non-finite value is counted nowhere; so is a pair with such a member. With an
-    odd number of records the last one in the order has no partner.
+    A record with a non-finite value is counted nowhere, nor is a pair with such a member. If the
+    number of records is odd, the last record in the order has no partner and is not counted.
 
     Examples
     --------
@@ -78,12 +77,12 @@ class CountBelow(GaussianQuery):
     @property
     def name(self) -> str:
         """The release's name in the books."""
-        what = "pair differences" if self.paired else "values"
-        return f"counts of {what} below thresholds"
+        counted = "pair differences" if self.paired else "values"
+        return f"counts of {counted} below thresholds"
 
     @property
     def places(self) -> Places:
-        """Random if records are paired, else none."""
+        """``"random"`` if records are paired, else ``"none"``."""
         return "random" if self.paired else "none"
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
@@ -105,11 +104,11 @@ class CountBelow(GaussianQuery):
         return thresholds
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
-        """Count exactly, in lattice steps of one over a whole number."""
+        """Count exactly, in lattice steps; a step is one over a whole number."""
         n_features = block.features.shape[1]
         vectors = enumerate((block.target, block.offset), start=n_features)
-        others = [column for column, vector in vectors if vector is not None]
-        if not {*range(n_features), *others}.issuperset(self.columns):
+        optional = [column for column, vector in vectors if vector is not None]
+        if not {*range(n_features), *optional}.issuperset(self.columns):
             raise InputError(
                 f"columns must be among the {n_features} features, the target "
                 f"({n_features}) and the offset ({n_features + 1}) where there are such; got "

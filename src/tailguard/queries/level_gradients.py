@@ -1,8 +1,8 @@
-"""The mean gradient of a generalised linear model, its slopes clipped at one level or several.
+"""The mean gradient of a generalised linear model, with slopes clipped at one or several levels.
 
-A record contributes its slope, clipped at level ``h``, times its row, cut to length ``R``. With
-several levels the increments ``clip(slope, h_k) - clip(slope, h_{k-1})`` are released side by side:
-they estimate the clipping bias of each level.
+A record's slope is clipped at level ``h`` and its row is cut to length ``R``; it contributes their
+product. With several levels the increments ``clip(slope, h_k) - clip(slope, h_{k-1})`` are released
+together. They show the clipping bias of each level.
 
 Reference
 ---------
@@ -37,19 +37,20 @@ class LevelGradients(GaussianQuery):
     levels
         Clip levels of the slope, increasing; the level before the first is 0.
     shares
-        How the budget is shared: the noise of an increment is its width over its share.
+        One number per level: the noise of an increment is proportional to its width over its share.
 
     Guarantee
     ---------
-    An increment over its width lies in [-1, 1], so a record contributes the row of length at most
-    ``R`` times a vector of norm at most ``|shares|``, for every input. Replacing it moves the
-    released vector by at most ``2 * R * |shares|``, attained by two opposite records beyond the top
-    level, plus the charged rounding.
+    An increment over its width lies in [-1, 1]. So, for every input, a record contributes a row of
+    length at most ``R`` times a vector of norm at most ``|shares|``. Replacing a record moves the
+    released vector by at most ``2 * R * |shares|``, plus the charged rounding. Two opposite records
+    with slopes beyond the top level attain the bound.
 
     Edge cases
     ----------
-    A record with a non-finite value, and a slope that is not a number, contribute zero; an infinite
-    slope counts as the top level, an overflowing row as one of length ``R`` in its direction.
+    A record with a non-finite value, or with a slope that is not a number, contributes zero. An
+    infinite slope is clipped at the top level. An overflowing row is cut to length ``R`` in its
+    direction.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class LevelGradients(GaussianQuery):
         return self.row_limit * float(np.linalg.norm(self.shares))
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the stacked increments, each over its width."""
+        """State the sensitivity of all increments, each times its share over its width."""
         size = len(self.levels) * self.view.width
         return sum_sensitivity(self.norm_limit, size, n_rows)
 
@@ -95,15 +96,15 @@ class LevelGradients(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Sum the increments on the lattice.
 
-        Before it is multiplied by a share, a factor lies in [-1, 1]. A length errs by
-        ``width / 2 + 2`` roundoffs, a factor by five: the shrink covers both.
+        Before the multiplication by its share, a factor lies in [-1, 1]. A length errs by
+        ``width / 2 + 2`` roundoffs, a factor by five. The shrink covers both errors.
         """
         levels, shares = np.array([self.levels, self.shares], dtype=np.float64)
         total = np.zeros((levels.size, self.view.width), dtype=np.int64)
-        for seen in self.view.read(block, state, shrunk=shrink(total.size)):
-            slope = self.view.slope(seen, self.levels[-1])
-            factors = level_factors(seen, slope, seen.length, self.row_limit, levels, shares)
-            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
+        for sight in self.view.read(block, state, shrunk=shrink(total.size)):
+            slope = self.view.slope(sight, self.levels[-1])
+            factors = level_factors(sight, slope, sight.length, self.row_limit, levels, shares)
+            add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

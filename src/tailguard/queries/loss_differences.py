@@ -107,7 +107,7 @@ class LossDifferences(GaussianQuery):
         read = (view.read(block, weights, lengths=False) for view, weights in candidates)
         for first, *others in zip(*read, strict=True):
             base = self.loss.value(first.score.T, first.target)
-            losses = (self._loss(seen) - base for seen in others)
+            losses = (self._loss(sight) - base for sight in others)
             shares = np.array([loss / self.limit for loss in losses])
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -self.gain, 1.0))
             if first.weight is not None:
@@ -115,9 +115,9 @@ class LossDifferences(GaussianQuery):
             total += rounded_sum(shares.T, grid, alone=block.alone)
         return total
 
-    def _loss(self, seen: Sight) -> FloatArray:
+    def _loss(self, sight: Sight) -> FloatArray:
         """Return the loss of each record; with several classes, from a column of scores each."""
-        return self.loss.value(self.loss.bounded(seen.score.T, *self.score_bounds), seen.target)
+        return self.loss.value(self.loss.bounded(sight.score.T, *self.score_bounds), sight.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""

@@ -118,8 +118,8 @@ class CountMagnitudes(GaussianQuery):
             cells = count_below(edges, np.fmin(magnitudes, LARGEST_FEATURE))
             cells = np.where(void[:, None], n_cells, cells)
             last = first + len(void)
-            own = None if weight is None else weight[first:last]
-            counts += counted(cells, n_cells, grid, own)
+            weights = None if weight is None else weight[first:last]
+            counts += counted(cells, n_cells, grid, weights)
             first = last
         return counts
 
@@ -127,8 +127,8 @@ class CountMagnitudes(GaussianQuery):
         """Yield, per chunk, the magnitudes of records or pairs, and which records are void."""
         inverse_scale = 1.0 / self.units.scale
         if self.of == "norm":
-            for read in self.units.score(block):
-                yield read.radius[:, None], read.void
+            for scored in self.units.score(block):
+                yield scored.radius[:, None], scored.void
             return
         for chunk in chunks_of(block):
             rows, void = chunk.features.astype(np.float64), chunk.void()

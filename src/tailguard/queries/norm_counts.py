@@ -1,6 +1,6 @@
-"""The number of records whose gradient norm lies below a threshold.
+"""The number of records whose gradient norm is at most a threshold.
 
-One count, which a record moves by at most 1: the building block of a private clip level.
+One record moves this count by at most 1. A search for a private clip level uses such counts.
 
 Reference
 ---------
@@ -28,7 +28,7 @@ from tailguard.queries.units import Units
 class CountNormsBelow(GaussianQuery):
     """Number of records whose gradient at fixed ``weights`` has norm at most a threshold.
 
-    The state is an array with the one threshold.
+    The state is an array that holds the threshold.
 
     Guarantee
     ---------
@@ -62,10 +62,10 @@ class CountNormsBelow(GaussianQuery):
         return threshold
 
     def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
-        """Count exactly, in whole steps; a person counts by the share of her rows.
+        """Count exactly, in whole steps; a person counts by the shares of her rows.
 
-        The norm is that of the gradient before a clip; a gradient that would contribute zero has
-        norm zero.
+        The norm is that of the gradient before any clip. If the gradient would contribute zero, the
+        norm is zero.
         """
         count = 0
         if isinstance(self.loss, RecordLoss):
@@ -79,9 +79,9 @@ class CountNormsBelow(GaussianQuery):
         else:
             units = Units.raw(block.features.shape[1], intercept=self.intercept)
             query = MeanClippedGradient(self.loss, units)
-            for read in units.score(block, self.weights):
-                below = (np.abs(query.sizes(read)) <= state) & ~read.void
-                count += int(whole_steps(read.weight, len(below), grid) @ below)
+            for scored in units.score(block, self.weights):
+                below = (np.abs(query.sizes(scored)) <= state) & ~scored.void
+                count += int(whole_steps(scored.weight, len(below), grid) @ below)
         return np.array([count], dtype=np.int64)
 
     def parameters(self) -> dict[str, float | int | str]:

@@ -1,7 +1,7 @@
 """Every query by name. The contract tests run for every line; a new mean needs nothing else.
 
-A line states that the class's proof covers every input: the gate admits these classes and no
-others, wherever their files lie. The query of a mean lies beside its method, in ``means/``.
+A line states that the proof of its class covers every input. The gate admits these classes and no
+others. The query of a mean is in ``means/``, in the file of its method.
 
 Reference
 ---------
@@ -46,4 +46,4 @@ SMOOTH_QUERIES = {
     "trimmed-mean": "tailguard.means.trimmed:TrimmedMean",
     "sample-aggregate": "tailguard.queries.sample_aggregate:SampleAggregate",
 }
-"""The same for queries that also return the scale of their noise; other contract tests run."""
+"""Queries that also return the scale of their noise; they have contract tests of their own."""

@@ -117,13 +117,13 @@ class SecondMoments(GaussianQuery):
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
         row_ends = np.cumsum(np.arange(width, 1, -1))
         total = np.zeros(packing.size, dtype=np.int64)
-        for seen, weight in self._read(block, state):
-            roots = np.sqrt(weight) * seen.inverse
+        for sight, weight in self._read(block, state):
+            roots = np.sqrt(weight) * sight.inverse
             if block.alone and self.view.parts == 1:
                 steps = np.array([1.0, np.sqrt(2.0)]) / grid
-                add_rounded_squares()(seen.mapped, roots, steps, total)
+                add_rounded_squares()(sight.mapped, roots, steps, total)
                 continue
-            parts = (seen.mapped * roots).reshape(-1, width, roots.size)
+            parts = (sight.mapped * roots).reshape(-1, width, roots.size)
             if block.alone:
                 for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
                     products = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
@@ -143,22 +143,22 @@ class SecondMoments(GaussianQuery):
         shrunk, scores = shrink(4 * self.view.parts * self.view.width), self.weighting.needs_scores
         if block.person is not None and self.weighting.kind == "squared-slope":
             rows = self.view.read(replace(block, person=None), state)
-            summed = ((seen, self._clipped(seen)) for seen in rows)
-            for seen in by_person(block, summed, self.view.width, shrunk):
-                yield seen, np.minimum(seen.length**2, self.norm_limit)
+            summed = ((sight, self._clipped(sight)) for sight in rows)
+            for sight in by_person(block, summed, self.view.width, shrunk):
+                yield sight, np.minimum(sight.length**2, self.norm_limit)
             return
-        for seen in self.view.read(block, state, shrunk=shrunk, scores=scores):
-            weight = self.weighting.of(self.view, seen)
-            weight *= np.minimum(seen.length, self.row_limit)
-            weight *= np.minimum(seen.length, self.row_cap)
-            yield seen, weight
+        for sight in self.view.read(block, state, shrunk=shrunk, scores=scores):
+            weight = self.weighting.of(self.view, sight)
+            weight *= np.minimum(sight.length, self.row_limit)
+            weight *= np.minimum(sight.length, self.row_cap)
+            yield sight, weight
 
-    def _clipped(self, seen: Sight) -> FloatArray:
+    def _clipped(self, sight: Sight) -> FloatArray:
         """Return the factors that cut rows and multiply them by clipped slopes and weights."""
-        sizes = np.minimum(seen.length, self.row_limit) * np.minimum(seen.length, self.row_cap)
-        slopes = self.view.slope(seen, self.weighting.slope_limit) / self.weighting.slope_limit
-        weighed = slopes if seen.weight is None else slopes * seen.weight
-        return np.asarray(weighed * np.sqrt(sizes) * seen.inverse)
+        sizes = np.minimum(sight.length, self.row_limit) * np.minimum(sight.length, self.row_cap)
+        slopes = self.view.slope(sight, self.weighting.slope_limit) / self.weighting.slope_limit
+        weighed = slopes if sight.weight is None else slopes * sight.weight
+        return np.asarray(weighed * np.sqrt(sizes) * sight.inverse)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""

@@ -111,12 +111,12 @@ class SoftmaxGradients(GaussianQuery):
         roundoffs covers these errors.
         """
         total = np.zeros((self.n_classes, self.view.width), dtype=np.int64)
-        for seen in self.view.read(block, state, shrunk=shrink(total.size)):
-            factors = class_errors(seen, self.n_classes)
-            factors *= np.minimum(seen.length, self.row_limit) * seen.inverse
-            if seen.weight is not None:
-                factors *= seen.weight
-            add_scaled(seen.mapped, factors, grid, total, alone=block.alone)
+        for sight in self.view.read(block, state, shrunk=shrink(total.size)):
+            factors = class_errors(sight, self.n_classes)
+            factors *= np.minimum(sight.length, self.row_limit) * sight.inverse
+            if sight.weight is not None:
+                factors *= sight.weight
+            add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
