@@ -38,7 +38,7 @@ def test_losses_of_more_than_one_score_are_refused():
     """Clipping the gradient of w -> (w - b)' A (w - b) / 2 is no gradient; see the next test."""
     own = tg.losses.RecordGradient(lambda w, x, y: w - x)
     for loss in (own, tg.losses.Multinomial(3), tg.losses.Poisson()):
-        with pytest.raises(tg.InputError, match="loss must be one of a single score"):
+        with pytest.raises(tg.InputError, match="loss must have a single score"):
             query_of(loss)
 
 

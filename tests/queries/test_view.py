@@ -359,5 +359,5 @@ def test_a_missing_target_and_offset_count_as_zero():
 
 def test_slopes_are_not_counted_twice():
     view = make_view(np.random.default_rng(8), Squared(), times="slope")
-    with pytest.raises(InputError, match="must not be multiplied already"):
+    with pytest.raises(InputError, match="which keeps rows as they are"):
         plain_ladder(*view, 1.0)

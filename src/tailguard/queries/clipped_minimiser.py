@@ -161,16 +161,18 @@ class ClippedMinimiser(GaussianQuery):
         check_known(self.loss)
         if not math.isfinite(self.curvature):
             raise InputError(
-                "loss must be one of a single score whose clipped curvature is bounded, such as "
-                f"Squared, Huber, Logistic or LpLoss; got {self.loss!r}, whose minimiser one "
-                "record could move too far."
+                "loss must have a single score and a bounded clipped curvature, such as Squared, "
+                f"Huber, Logistic or LpLoss; got {self.loss!r}. One record could move its "
+                "minimiser too far."
             )
         is_cut_by_ball(self.constraint)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, minimum=1)
         lacks_steps = len(self.balls) > 1 and self.n_steps is None
         if self.balls and (lacks_steps or math.isinf(self.constraint.diameter())):
-            raise InputError("constraint must be a bounded set for balls; several need n_steps.")
+            raise InputError(
+                "constraint must be a bounded set if there are balls; several balls need n_steps."
+            )
         for center, radius in self.balls:
             check_positive("the radius of balls", radius)
             if len(center) != self.units.size or not np.isfinite(center).all():

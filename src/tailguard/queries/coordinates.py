@@ -157,8 +157,8 @@ def bounded_group_sums(
     first = block.place
     if first % CHUNK_ROWS or first + block.n_rows > n_rows:
         raise InputError(
-            f"n_rows must cover every block, and blocks start with a chunk; got {n_rows} rows for "
-            f"a block of records {first} to {first + block.n_rows}."
+            f"n_rows must cover every block, and a block begins with a chunk; got {n_rows} rows "
+            f"for a block of records {first} to {first + block.n_rows}."
         )
     start = 0
     while start < block.n_rows:

@@ -110,8 +110,8 @@ class CountBelow(GaussianQuery):
         optional = [column for column, vector in vectors if vector is not None]
         if not {*range(n_features), *optional}.issuperset(self.columns):
             raise InputError(
-                f"columns must be among the {n_features} features, the target "
-                f"({n_features}) and the offset ({n_features + 1}) where there are such; got "
+                f"columns must be among the {n_features} features and, if present, the target "
+                f"({n_features}) and the offset ({n_features + 1}); got "
                 f"{list(self.columns)}."
             )
         counts = np.zeros(len(self.columns), dtype=np.int64)

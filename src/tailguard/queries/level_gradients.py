@@ -90,7 +90,9 @@ class LevelGradients(GaussianQuery):
         """Return the weights of the standardised coordinates."""
         check_positive("row_limit", self.row_limit)
         check_levels("levels", self.levels, self.shares)
-        require(self.view.times == "one", "rows must not be multiplied already.")
+        require(
+            self.view.times == "one", 'view must have times="one", which keeps rows as they are.'
+        )
         return self.view.weights(state)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:

@@ -94,8 +94,8 @@ class CountMagnitudes(GaussianQuery):
         """State the sensitivity if one magnitude moves the counts by ``move``."""
         require(
             self.units.center.size == n_features,
-            f"units must be those of all {n_features} columns that are counted; got units of "
-            f"{self.units.center.size}.",
+            f"units must be those of all {n_features} columns; got units of "
+            f"{self.units.center.size} columns.",
         )
         count = self.per_record
         return count_sensitivity(
@@ -124,7 +124,7 @@ class CountMagnitudes(GaussianQuery):
         return counts
 
     def _magnitudes(self, block: RecordBlock) -> Iterator[tuple[FloatArray, BoolArray]]:
-        """Yield, per chunk, the magnitudes of records or pairs, and which records are void."""
+        """Yield, per chunk, the magnitudes of records or pairs, and which are void."""
         inverse_scale = 1.0 / self.units.scale
         if self.of == "norm":
             for scored in self.units.score(block):

@@ -100,7 +100,9 @@ class SoftmaxGradients(GaussianQuery):
         """Return the weights of each class."""
         check_positive("row_limit", self.row_limit)
         check_integer("n_classes", self.n_classes, minimum=2)
-        require(self.view.times == "one", "rows must not be multiplied already.")
+        require(
+            self.view.times == "one", 'view must have times="one", which keeps rows as they are.'
+        )
         return self.view.weights(state, self.n_classes)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
