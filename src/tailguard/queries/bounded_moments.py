@@ -23,7 +23,7 @@ holds in groups.
 *Weights and persons.* The contribution of a row is multiplied by its weight in [0, 1]. The
 contribution of a person's row is also multiplied by its share, and rounded by itself. So a record
 adds a point of the convex hull of zero and the contributions of single rows, over all groups
-together. The hull has the same diameter as these points.
+together. The hull is no wider than the set of these contributions, so the bounds above hold.
 
 Reference
 ---------

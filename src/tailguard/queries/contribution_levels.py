@@ -4,8 +4,8 @@ A record's contribution is its slope times its row. It is mapped by a matrix, su
 for contributions of covariance ``V``, and then cut at a length. So the ratio of noise to sampling
 error is the same in every direction, and one level replaces a level for slopes and one for rows.
 
-The levels divide the cut contribution into parts, one in the shell between each level and the next.
-A shell of width ``w`` is released in units of ``sqrt(w)``. The parts of one record have one
+The cut contribution is divided into parts, one for each shell between neighbouring levels, from 0
+on. A shell of width ``w`` is released in units of ``sqrt(w)``. The parts of one record have one
 direction and lengths ``l_k <= w_k``, so their squared norm is ``sum l_k**2 / w_k <= sum w_k = C``.
 Hence the sum over all shells has the noise of one release at level ``C``, and the lower levels come
 at no extra cost.

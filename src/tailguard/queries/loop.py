@@ -37,7 +37,7 @@ ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
 
 @contextmanager
 def steady_arithmetic() -> Iterator[None]:
-    """Count subnormal numbers of both float types as zero, and suppress warnings, in a block."""
+    """Within ``with``, count subnormal numbers of either float type as zero; suppress warnings."""
     with np.errstate(all="ignore"):
         before = _exchange_bits()(0, ZERO_BITS)
         try:

@@ -3,8 +3,8 @@
 They run record by record, or coordinate by coordinate, over contiguous numbers. The steps for
 one record read no other record, and do not depend on what the record holds. Every entry of an
 output is written. The compiler keeps every test for NaN, and the order of a sum depends only on the
-number of its terms. If the bits of magnitudes are read as integers, these have the same order as
-the magnitudes. So a loop finds the largest entry of a row without a jump.
+number of its terms. Read as integers, the bits of magnitudes have the same order as the magnitudes.
+So a loop finds the largest entry of a row without a jump.
 """
 
 import math
@@ -17,7 +17,7 @@ from tailguard.queries.loop import compiled_loop
 # Larger standardised features are cut to this. The squares of a hundred million of them have a
 # finite sum.
 LARGEST_FEATURE = 1e150
-# A smaller squared norm loses digits: a row of norm below 1e-145 has no direction, counts as zero.
+# A smaller squared norm loses digits, so a row of norm below 1e-145 counts as a row of zeros.
 LEAST_SQUARE = 1e-290
 # Target and score that replace those of void records. They are ordinary numbers for every loss, so
 # that the slope of a void record takes as long to compute as any other.
@@ -286,6 +286,7 @@ def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None
         for line in range(0, width, 4):
             sums[:] = 0.0
             for j in range(0, height, 2):
+                # The coefficients of this pass: two for each of four lines.
                 a, b = padded[line, j], padded[line, j + 1]
                 c, d = padded[line + 1, j], padded[line + 1, j + 1]
                 e, f = padded[line + 2, j], padded[line + 2, j + 1]

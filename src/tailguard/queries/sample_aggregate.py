@@ -72,18 +72,18 @@ HOPELESS = 1e-6
 
 
 def ball_radii(points: FloatArray) -> FloatArray:
-    """Return for each point its distances to all points, itself included, in rising order."""
+    """Return for each point its distances to all points, itself included, in increasing order."""
     return np.sort(cdist(points, points), axis=1)
 
 
 def central_point(radii: FloatArray, overlap: int = 1) -> int:
-    """Return the point whose ball around more than half of the points is the smallest."""
+    """Return the index of the point whose ball of ``t0`` points is the smallest."""
     place = min(first_ball(len(radii), overlap), len(radii))
     return int(np.argmin(radii[:, place - 1]))
 
 
 def central_scale(radii: FloatArray, diameter: float, smoothness: float, overlap: int = 1) -> float:
-    """Return a smooth bound on how far ``overlap`` changed points move the central one."""
+    """Return a smooth bound on how far ``overlap`` changed points move the central point."""
     n_points = len(radii)
     scale = least_scale(n_points, diameter, smoothness, overlap)
     for k in range(changes_until_all(n_points, overlap)):
@@ -100,7 +100,7 @@ def least_scale(n_points: int, diameter: float, smoothness: float, overlap: int 
 
 
 def changes_until_all(n_points: int, overlap: int) -> int:
-    """Return the number of changes that a scale considers: then no ball has enough points."""
+    """Return the number of changes after which no ball holds enough points."""
     return max(n_points - first_ball(n_points, overlap), 0) // overlap
 
 

@@ -129,13 +129,14 @@ class SecondMoments(GaussianQuery):
                     products = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
                     total[places] += rounded_alone(products * packing[places], grid)
                 continue
-            # BLAS does half the work for a matrix times its own transpose, symmetric to the bit.
+            # For a matrix times its own transpose BLAS does half the work; the result is symmetric
+            # to the bit.
             rows = parts.swapaxes(0, 1).reshape(width, -1)
             total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
         return total
 
     def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
-        """Yield chunks of records, and the norms of the records' outer products.
+        """Yield chunks of records, and the norms of the records' weighted outer products.
 
         With squared slopes a person contributes one outer product: that of the sum of her rows,
         each times its clipped slope. Each term is at most as long as the root of ``norm_limit``.

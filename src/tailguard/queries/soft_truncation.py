@@ -161,24 +161,24 @@ def fast_soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
 def _soften(form: FloatArray, values: FloatArray) -> None:
     """Replace every value by its psi, computed from the numbers of the fast form."""
     reach, cubic, limit, bend, factor, shift = form[:6]
-    place, total = np.empty(STRIP), np.empty(STRIP)
+    argument, total = np.empty(STRIP), np.empty(STRIP)
     for start in range(0, values.size, STRIP):
         count = min(STRIP, values.size - start)
         for j in range(count):
-            a = values[start + j]
-            a = a if a < LARGEST_ARGUMENT else LARGEST_ARGUMENT
-            a = a if a > -LARGEST_ARGUMENT else -LARGEST_ARGUMENT
-            values[start + j] = a
-            place[j] = abs(a) / math.sqrt(a * a + bend) * factor + shift
+            number = values[start + j]
+            number = number if number < LARGEST_ARGUMENT else LARGEST_ARGUMENT
+            number = number if number > -LARGEST_ARGUMENT else -LARGEST_ARGUMENT
+            values[start + j] = number
+            argument[j] = abs(number) / math.sqrt(number * number + bend) * factor + shift
             total[j] = form[6]
         for k in range(7, form.size):
             coefficient = form[k]
             for j in range(count):
-                total[j] = total[j] * place[j] + coefficient
+                total[j] = total[j] * argument[j] + coefficient
         for j in range(count):
-            a = values[start + j]
-            far = total[j] if a > 0.0 else -total[j]
-            value = a * (1.0 - a * a * cubic) if abs(a) < reach else far
+            number = values[start + j]
+            far = total[j] if number > 0.0 else -total[j]
+            value = number * (1.0 - number * number * cubic) if abs(number) < reach else far
             value = value if value < limit else limit
             values[start + j] = value if value > -limit else -limit
 
@@ -192,8 +192,8 @@ def _cubic_coefficient(smoothing: float) -> float:
 def _far_coefficients(smoothing: float) -> FloatArray:
     """Return Chebyshev coefficients, in ``1 / a``, of the difference of psi and its limit."""
 
-    def distance(place: Any) -> Any:
-        return _integral(2 * LARGEST_CLOSED / (1 + place), smoothing) - soft_limit(smoothing)
+    def distance(argument: Any) -> Any:
+        return _integral(2 * LARGEST_CLOSED / (1 + argument), smoothing) - soft_limit(smoothing)
 
     coefficients: FloatArray = chebyshev.chebinterpolate(distance, FAR_DEGREE)
     return coefficients
@@ -221,8 +221,8 @@ def _fast_form(smoothing: float) -> FloatArray:
     factor = 2 / (1 - least)
     shift = -1 - factor * least
 
-    def psi(place: Any) -> Any:
-        v = (place - shift) / factor
+    def psi(argument: Any) -> Any:
+        v = (argument - shift) / factor
         return soft_truncation(v * math.sqrt(bend) / np.sqrt((1 - v) * (1 + v)), smoothing)
 
     fitted = chebyshev.cheb2poly(chebyshev.chebinterpolate(psi, FAST_DEGREES[large]))
