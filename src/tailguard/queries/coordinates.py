@@ -142,7 +142,7 @@ def bounded_group_sums(
     """Add up the bounded gradients of a block on the lattice, with one row per group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
     edges = [group * n_rows // n_groups for group in range(n_groups + 1)]
-    # Rows that are rounded alone need no chunks; a row's person, or the only group, gives its group.
+    # Rows that are rounded alone need no chunks: the person of a row, if any, decides its group.
     if block.alone and (n_groups == 1 or block.person is not None):
         for chunk in chunks_of(block):
             (gradients,) = score_gradients(loss, units, weights, chunk)

@@ -191,7 +191,7 @@ class CellKinds(GaussianQuery):
             counts = np.concatenate([_counts(part, steps) for part in (chunk.features, *vectors)])
             require(
                 len(counts) == self.n_columns,
-                f"n_columns must be the records' {len(counts)}; got {self.n_columns}.",
+                f"n_columns must be {len(counts)}, as in the records; got {self.n_columns}.",
             )
             total += counts
         return total.ravel()
