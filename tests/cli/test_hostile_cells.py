@@ -140,8 +140,8 @@ def predictions(call, model, path, n_empty=0):
     assert answer.code == 0
     said = " ".join(answer.err.split())
     assert said == (n_empty > 0) * (
-        f"{n_empty} rows have no prediction, since cells are empty, unreadable or of levels that "
-        f"are void in columns of the model: age ({n_empty})."
+        f"{n_empty} rows have no prediction, since cells are empty, unreadable or of void "
+        f"levels in columns of the model: age ({n_empty})."
     )
     return [line["prediction"] for line in csv.DictReader(io.StringIO(answer.out))]
 

@@ -48,7 +48,7 @@ def test_a_row_with_a_missing_cell_gets_none(model_file, tmp_path, call):
     answer = call("predict", model_file, rows)
     assert [cell == "" for cell in cells(answer.out)] == [False, True, True, False]
     assert " ".join(answer.err.split()) == (
-        "2 rows have no prediction, since cells are empty, unreadable or of levels that are void "
+        "2 rows have no prediction, since cells are empty, unreadable or of void levels "
         "in columns of the model: age (1), region (1)."
     )
 
@@ -69,8 +69,8 @@ def test_levels_of_which_no_records_were_counted_are_said_to_be_the_baseline(
     predicted = numbers(answer.out)
     assert predicted[0] == predicted[1] != predicted[2]
     assert " ".join(answer.err.split()) == (
-        "2 rows have a level of region that was not declared, and so the prediction of its "
-        "baseline, since no records of such were counted in the fit."
+        "2 rows have an undeclared level of region and the prediction of its baseline, since no "
+        "records with undeclared levels were counted in the fit."
     )
 
 
