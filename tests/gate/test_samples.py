@@ -76,7 +76,7 @@ def test_the_books_say_how_many_were_drawn_and_not_which():
 
 def test_every_question_draws_a_sample_of_its_own():
     def drawn(gate):
-        return [tuple(gate._drawn(DRAWN)._records.features[:, 0]) for _ in range(3)]
+        return [tuple(gate._sample(DRAWN)._records.features[:, 0]) for _ in range(3)]
 
     assert len(set(drawn(gate_over(source=CryptographicSource())))) == 3
     assert drawn(gate_over()) == drawn(gate_over())
