@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from tailguard.cli.app import run
-from tailguard.cli.commands.demo import REACH, picture
+from tailguard.cli.commands.demo import LETTERS_PER_SIDE, picture
 from tailguard.report.page import page_text
 
 MOST_LINES = 40
@@ -50,7 +50,7 @@ def test_the_report_has_the_names_of_the_columns_and_agrees(demo, call):
 
 def test_pictures_show_where_the_truth_lies(demo):
     rows = re.search(r"^-{60,}\n(.*)^95 % intervals", demo[0], re.MULTILINE | re.DOTALL)[1]
-    pictures = [row[-(2 * REACH + 1) :] for row in rows.splitlines()]
+    pictures = [row[-(2 * LETTERS_PER_SIDE + 1) :] for row in rows.splitlines()]
     assert len(pictures) == 9
     assert all("|" in each for each in pictures)
     inside = [each for each in pictures if re.search(r"\[.*\|.*\]", each)]
