@@ -222,7 +222,9 @@ def test_moments_of_any_order_have_a_finite_bound():
 def test_a_power_beyond_the_floats_is_one_sentence():
     solver = PopulationLocalised(row_limit=2.0, moment_order=1e3, clip_norm=1e-3)
     for call in (solver.plan, solver.excess_bound):
-        with pytest.raises(tg.InputError, match=r"overflow.*moment_order = 1000.*clip_norm = 0.001"):
+        with pytest.raises(
+            tg.InputError, match=r"overflow.*moment_order = 1000.*clip_norm = 0.001"
+        ):
             call(problem(10**6), tg.GDP(0.5))
 
 

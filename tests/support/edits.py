@@ -79,7 +79,12 @@ print(CoordinateBound("soft", 0.7).apply_fast(X).sum(axis=0))
 
 # File, old text, new text, probe.
 EDITS = [
-    ("queries/reading_loops.py", "part if part < 1.0 else", "part if part < 9.0 else", "ladder"),
+    (
+        "queries/reading_loops.py",
+        "fraction if fraction < 1.0 else",
+        "fraction if fraction < 9.0 else",
+        "ladder",
+    ),
 ]
 AUDITED_EDITS = [
     ("noise/discrete_gaussian.py", "\nLARGEST = 704\n", "\nLARGEST = 640\n", "gaussian"),
