@@ -78,10 +78,10 @@ def is_known(loss: object) -> bool:
 def attributes_of(value: object) -> dict[str, Any] | None:
     """Return the attributes of an object; None if it may show others than its methods would see.
 
-    A dictionary of a class of somebody's own, or a name of one, could show what it likes.
+    A dictionary or a name of a user's own class could show anything.
     """
     held = vars(value)
-    return held if type(held) is dict and all(type(name) is str for name in held) else None
+    return held if type(held) is dict and {*map(type, held)} <= {str} else None
 
 
 def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:

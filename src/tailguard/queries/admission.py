@@ -94,14 +94,12 @@ def check_admitted(query: object) -> None:
 def _contents(holder: Any) -> dict[str, Any]:
     """Return an object's attributes; refuse attributes that are neither fields nor caches."""
     kind: Any = type(holder)
-    attributes, names = attributes_of(holder), _field_names(kind)
-    if attributes is None or not all(name in names or _is_cache(kind, name) for name in attributes):
-        raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
-    return attributes
-
-
-def _is_cache(kind: Any, name: str) -> bool:
-    return isinstance(getattr(kind, name, None), cached_property)
+    attributes = attributes_of(holder)
+    unknown = {""} if attributes is None else attributes.keys() - _field_names(kind)
+    for name in unknown:
+        if not isinstance(getattr(kind, name, None), cached_property):
+            raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
+    return attributes or {}
 
 
 @cache

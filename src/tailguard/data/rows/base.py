@@ -11,7 +11,7 @@ any order errs by at most (m - 1) u / (1 - (m - 1) u) times the sum of their mag
 Casacuberta, Shoemate, Vadhan and Wagaman 2022 show why the error must be charged.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -82,6 +82,8 @@ class RecordBlock:
         counted from 0 in the block, or among all persons if a kernel reads groups of records. The
         shares of a person add up to at most one. All rows of a person are adjacent, in one block.
         None if each row is a record.
+    n_rows, alone
+        Number of rows in the block, and whether each record is rounded to the lattice separately.
     """
 
     features: Features
@@ -91,16 +93,12 @@ class RecordBlock:
     first: int | None = 0
     share: FloatArray | None = None
     person: IntArray | None = None
+    n_rows: int = field(init=False)
+    alone: bool = field(init=False)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows in the block: of records, or of rows of persons."""
-        return len(self.features)
-
-    @property
-    def alone(self) -> bool:
-        """Whether each record is rounded to the lattice separately."""
-        return self.first is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_rows", len(self.features))
+        object.__setattr__(self, "alone", self.first is None)
 
     @property
     def place(self) -> int:

@@ -66,7 +66,7 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
     fit = replace(fit, iterates=iterates, shortening=shortening)
-    part = min(LARGEST_PART, LARGEST_PART**2 / (geometry.width * noise_std**2), _stable_part(fit))
+    part = min(LARGEST_PART, LARGEST_PART**2 / (newton.size * noise_std**2), _stable_part(fit))
     precision = np.array([iterate.noise_std for iterate in iterates]) ** -2.0
     if part > precision[-1] / precision.sum():
         return replace(fit, weights=fit.weights + part * displacement)
@@ -81,7 +81,7 @@ def _stable_part(fit: Fit) -> float:
     limit.
     """
     loss, slopes, limit = fit.geometry.loss, fit.clipping.slopes, fit.clipping.slope_limit
-    if loss.link.curved or np.isfinite(loss.curvature_bound()):
+    if np.isfinite(loss.curvature_bound()) or loss.link.curved:
         return LARGEST_PART
     return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)
 

@@ -88,7 +88,7 @@ class Geometry:
     @property
     def width(self) -> int:
         """The number of whitened coordinates."""
-        return int(self.matrix.shape[1])
+        return int(self.whitening.matrix.shape[1])
 
     @cached_property
     def inverse(self) -> FloatArray:
