@@ -66,11 +66,10 @@ def said(
     A sentence may be the name of one in ``shared``, and may have placeholders for ``values``.
     """
     limited = [part if isinstance(part, dict) else {"says": part} for part in listed]
-    always = cases[-1]
     selected = [
         part["says"]
         for part in limited
-        if part.get("when", always) in cases and part.get("unless") not in cases
+        if part.get("when", cases[-1]) in cases and part.get("unless") not in cases
     ]
     return tuple(shared.get(sentence, sentence).format(**values) for sentence in selected)
 

@@ -26,8 +26,7 @@ def printed_mean_threshold(
     >>> round(printed_mean_threshold(epsilon=1.0, moment_bound=4.0, **args), 4)
     316.2278
     """
-    signal = epsilon * n_rows / math.sqrt(n_features)
-    return moment_scale(moment_bound * signal, moment_order)
+    return moment_scale(moment_bound * (epsilon * n_rows / math.sqrt(n_features)), moment_order)
 
 
 @checked_up_to_2
