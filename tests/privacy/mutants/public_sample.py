@@ -8,5 +8,5 @@ from tailguard.gate import Gate
 class PublicSample(Gate):
     """Takes the first records, as batches in the order of a file would have them."""
 
-    def _drawn(self, n_rows):
+    def _sample(self, n_rows):
         return self._rows.restricted(np.arange(n_rows))
