@@ -274,3 +274,15 @@ class ChargeOptions:
     random_state: Annotated[
         int | None, privacy("SEED", "A reproducible simulation that is NOT PRIVATE, and says so.")
     ] = None
+
+
+RUN_ON_A_TABLE = (
+    CellOptions,
+    WeightOptions,
+    PersonOptions,
+    RowOptions,
+    CheckpointOptions,
+    CheckOptions,
+    ChargeOptions,
+)
+"""The options of commands that read a table of records, in the order of their help."""

@@ -95,11 +95,16 @@ def _contents(holder: Any) -> dict[str, Any]:
     """Return an object's attributes; refuse attributes that are neither fields nor caches."""
     kind: Any = type(holder)
     attributes = attributes_of(holder)
-    unknown = {""} if attributes is None else attributes.keys() - _field_names(kind)
-    for name in unknown:
+    if attributes is None:
+        raise _more_than_fields(kind)
+    for name in attributes.keys() - _field_names(kind):
         if not isinstance(getattr(kind, name, None), cached_property):
-            raise QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
-    return attributes or {}
+            raise _more_than_fields(kind)
+    return attributes
+
+
+def _more_than_fields(kind: Any) -> QueryError:
+    return QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
 
 
 @cache

@@ -51,13 +51,7 @@ method = partial(options.typed, panel="Method")
 
 
 @options.takes(
-    options.CellOptions,
-    options.WeightOptions,
-    options.PersonOptions,
-    options.RowOptions,
-    options.CheckpointOptions,
-    options.CheckOptions,
-    options.ChargeOptions,
+    *options.RUN_ON_A_TABLE,
 )
 def describe(
     file: options.TableOption,

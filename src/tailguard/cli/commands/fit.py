@@ -115,13 +115,7 @@ class OwnOptions:
     ModelOptions,
     OwnOptions,
     options.RoleOptions,
-    options.CellOptions,
-    options.WeightOptions,
-    options.PersonOptions,
-    options.RowOptions,
-    options.CheckpointOptions,
-    options.CheckOptions,
-    options.ChargeOptions,
+    *options.RUN_ON_A_TABLE,
 )
 def fit(
     file: options.TableOption,

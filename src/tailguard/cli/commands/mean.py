@@ -76,13 +76,7 @@ class MomentOptions:
 
 @options.takes(
     MomentOptions,
-    options.CellOptions,
-    options.WeightOptions,
-    options.PersonOptions,
-    options.RowOptions,
-    options.CheckpointOptions,
-    options.CheckOptions,
-    options.ChargeOptions,
+    *options.RUN_ON_A_TABLE,
 )
 def estimate_means(
     file: options.TableOption,
