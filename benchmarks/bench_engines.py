@@ -37,7 +37,7 @@ from tailguard.queries.loop import LatticeSum
 from tailguard.queries.units import Units
 
 N_FEATURES = 20
-SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000, 100_000)
+SIZES, QUICK_SIZES = (1_000_000, 5_000_000, 20_000_000), (20_000,)
 DASK_ROWS, QUICK_DASK_ROWS = 1_000_000, 20_000
 ROWS_AT_ONCE = 500_000
 DISTINCT_ROWS = 5_000_000

@@ -7,9 +7,12 @@ A line is a distribution of the target or a table, an epsilon, and medians over 
 the excess of the private fit's mean loss over that of scikit-learn's optimum on features within the
 same bounds, as a fraction of the optimum's gain over the best constant. Above 1 the fit is worse
 than a constant; 1 - excess is the fit's share of the deviance that can be explained. "worst" is the
-largest excess over seeds. "beyond" is the largest excess of a fit over the constant's deviance, in
-percent of it. "hold" is the share of 95 % intervals that cover the true coefficient, if it is
-known, or else that of the optimum; "given" is the share of coefficients with an interval.
+largest excess over seeds. The next three are in percent: "above" is the mean loss above that of
+the optimum, "beyond" the largest mean loss of a fit above the constant's, and "harm" the mean loss
+of all fits above the worse of two constants, the best one and the private fit of a column of zeros.
+Fits with a harm of more than 5 do harm, as in "python -m accuracy". "hold" is the share of 95 %
+intervals that cover the true coefficient, if it is known, or else that of the optimum; "given" is
+the share of coefficients with an interval.
 
 Simulated features are a measurement far from zero, an indicator, and normal and lognormal columns;
 the mean of the target is the exponential of a linear score. In a file, TARGET is the name of the
@@ -36,8 +39,8 @@ LARGE_MU = 10.0  # of epsilon 100, at which noise is not sampled as (epsilon, de
 N_SEEDS, QUICK_SEEDS = 10, 2
 MOST_ROWS, MOST_COLUMNS = 20_000, 60  # of a file; more are left out
 RIDGE = 0.1
-HEADER = ("target", "power", "alpha", "epsilon", "fits", "excess", "worst", "beyond")
-HEADER += ("given", "hold", "of")
+HEADER = ("target", "power", "alpha", "epsilon", "fits", "excess", "worst")
+HEADER += ("above", "beyond", "harm", "given", "hold", "of")
 LAWS = {
     "gamma, shape 1.5": 2.0,
     "gamma, shape 0.4": 2.0,
@@ -117,43 +120,52 @@ def model_of(power, alpha, **promise):
 
 
 def judged(power, alpha, X, y, truth, epsilon, seed):
-    """Return excess, share of coefficients with an interval, and share of these that hold."""
-    promise = {"epsilon": epsilon, "delta": DELTA}
+    """Return losses of the fit, the best one and two constants, and which coefficients hold."""
+    promise = {"epsilon": epsilon, "delta": DELTA, "random_state": seed}
     if epsilon >= 100.0:
-        promise = {"guarantee": tg.GDP(LARGE_MU)}
-    model = model_of(power, alpha, random_state=seed, **promise).fit(X, y)
+        promise = {"guarantee": tg.GDP(LARGE_MU), "random_state": seed}
+    model = model_of(power, alpha, **promise).fit(X, y)
+    blank = np.zeros((len(y), 1))
+    alone = model_of(power, alpha, **promise).fit(blank, y).predict(blank)
     bounds, loss = model.feature_bounds_, model._loss()
     within = X if bounds is None else np.clip(X, *bounds.T)
     coef = optimum(power, alpha, within, y)
     found, mean = model.predict(X), y.mean()
     if power > 0.0:
-        found, mean = np.log(found), np.log(mean)
-    scores = found, within @ coef[:-1] + coef[-1], np.full(len(y), mean)
-    weights = model.coef_, coef[:-1], np.zeros(1)
-    reached, least, constant = (
+        found, mean, alone = np.log(found), np.log(mean), np.log(alone)
+    scores = found, within @ coef[:-1] + coef[-1], np.full(len(y), mean), alone
+    weights = model.coef_, coef[:-1], np.zeros(1), np.zeros(1)
+    losses = [
         float(loss.deviance(score, y).mean()) + alpha / 2.0 * float(weight @ weight)
         for score, weight in zip(scores, weights, strict=True)
-    )
+    ]
     low, high = model.conf_int().T
     known, aim = ~np.isnan(low), coef if truth is None else truth
     held = ((low <= aim) & (aim <= high))[known]
-    beyond = 100.0 * max(reached / constant - 1.0, 0.0)
-    return (reached - least) / (constant - least), beyond, known.mean(), held
+    return losses, known.mean(), held
 
 
 def report(name, power, alpha, draw, seeds):
     """Print one line an epsilon, and yield what it says."""
     for epsilon in EPSILONS:
         found = [judged(power, alpha, *draw(seed), epsilon, seed) for seed in range(seeds)]
-        excess, beyond, given, held = zip(*found, strict=True)
+        losses, given, held = zip(*found, strict=True)
         held = np.concatenate(held)
+        reached, least, constant, alone = np.transpose(losses)
+        excess = (reached - least) / (constant - least)
+        percent = (
+            100.0 * np.median(reached / least - 1.0),
+            100.0 * max((reached / constant).max() - 1.0, 0.0),
+            100.0 * max(reached.mean() / np.maximum(constant, alone).mean() - 1.0, 0.0),
+        )
         share = f"{held.mean():6.1%} of {held.size}" if held.size else "-"
         print(
             f"{name:32} {power:5.2f} {epsilon:7g} {np.median(excess):9.4f} {max(excess):9.4f} "
-            f"{max(beyond):7.2f} {np.mean(given):6.0%} {share:>14}",
+            f"{' '.join(f'{number:7.2f}' for number in percent)} "
+            f"{np.mean(given):6.0%} {share:>14}",
             flush=True,
         )
-        numbers = np.median(excess), max(excess), max(beyond), np.mean(given), held.sum(), held.size
+        numbers = np.median(excess), max(excess), *percent, np.mean(given), held.sum(), held.size
         yield name, power, alpha, epsilon, seeds, *(f"{number:.5g}" for number in numbers)
 
 
@@ -172,7 +184,8 @@ def main():
     n_rows = QUICK_N_ROWS if given.quick else N_ROWS
     warnings.simplefilter("ignore", tg.BudgetWarning)
     warnings.filterwarnings("ignore", module="sklearn")  # columns that add up to another
-    head = f"{'epsilon':>7} {'excess':>9} {'worst':>9} {'beyond':>7} {'given':>6} hold"
+    head = f"{'epsilon':>7} {'excess':>9} {'worst':>9} "
+    head += f"{'above':>7} {'beyond':>7} {'harm':>7} {'given':>6} hold"
     print(f"{'target':32} {'power':>5} {head}")
     rows, alpha = [HEADER], RIDGE * given.ridge
     for file in given.files:

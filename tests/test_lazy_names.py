@@ -49,6 +49,7 @@ def test_the_import_loads_no_library():
     assert not libraries & set(loaded)
 
 
+@pytest.mark.long
 def test_the_command_line_starts_without_what_fits_need():
     line = "import tailguard.cli.app"
     loaded = told_by_a_new_process(line, "print(json.dumps(list(sys.modules)))")

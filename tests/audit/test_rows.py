@@ -23,6 +23,7 @@ BY_DEFAULT = (
 WITHOUT_POWER = ("tg.mean, in one run", "tg.LinearRegression, by its coefficients")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name in BY_DEFAULT else pytest.mark.audit) for name in QUICK],

@@ -54,6 +54,7 @@ def judge(request):
     return make_judge(TRAINING_SEED, request.param)
 
 
+@pytest.mark.long
 def test_nothing_beats_the_optimum(judge):
     coef, intercept = judge.raw_optimum()
     assert judge.excess(coef, intercept) == pytest.approx(0.0, abs=1e-12 * judge.constant_gap())

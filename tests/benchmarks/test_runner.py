@@ -55,6 +55,7 @@ def test_tasks_of_more_cells_than_asked_are_left_out(suite, tmp_path):
     assert {line["task"] for line in lines} == {"A"}
 
 
+@pytest.mark.long
 def test_a_run_is_resumed_and_repeats_itself(suite, tmp_path):
     lines = run(suite, tmp_path / "all.jsonl")
     assert len(lines) == 2 * 2 * (1 + 2 * 9)

@@ -39,6 +39,7 @@ def coefficients(folder, table, *more):
     return json.loads((folder / "model.json").read_text())["coef"]
 
 
+@pytest.mark.long
 def test_workers_that_read_the_files_change_no_bit(folder, monkeypatch):
     local = coefficients(folder, "claims")
     read = []
@@ -50,6 +51,7 @@ def test_workers_that_read_the_files_change_no_bit(folder, monkeypatch):
     assert {number for _, number, _ in read} == {0, 1, 2, 3}
 
 
+@pytest.mark.long
 def test_identifiers_give_rows_one_order(folder):
     told = [
         coefficients(folder, table, "--row-id", "policy", *more)

@@ -46,6 +46,7 @@ def test_a_fit_reports_and_writes(csv_file, tmp_path, call):
     assert json.loads(out.read_text())["certificate"]["mode"] == "private"
 
 
+@pytest.mark.long
 def test_intervals_are_shown_where_there_are_some(csv_file, columns, tmp_path, call):
     out = tmp_path / "model.json"
     privacy = ["--epsilon", "25", "--delta", "1e-3", *SEEDED, "--out", out]

@@ -36,6 +36,7 @@ def test_a_page_of_help_is_wrapped_by_the_screen_alone(command, call):
     check_page(answer.out, 80)
 
 
+@pytest.mark.long
 def test_a_narrow_screen_folds_prose_and_commands():
     """In a process of its own: pages are folded once, when commands are imported."""
     code = (

@@ -86,6 +86,7 @@ def test_levels_that_are_void_have_no_prediction(csv_file, tmp_path, call):
     assert "1 row has no prediction" in " ".join(answer.err.split())
 
 
+@pytest.mark.long
 def test_a_cache_folder_that_cannot_be_written_is_no_matter(model_file, csv_file, tmp_path):
     (tmp_path / "file").write_text("in the way")
     told = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache"), "XDG_CACHE_HOME": "/dev/null"}

@@ -146,6 +146,7 @@ def test_the_exemptions_name_checks_that_exist():
     assert names >= {*ON_ARRAYS, *OF_THE_BASE}
 
 
+@pytest.mark.long
 def test_lists_are_refused_as_features_and_taken_as_targets():
     X, y = np.eye(20)[:, :2], np.arange(20.0) % 2
     for name in ESTIMATORS:

@@ -161,6 +161,7 @@ def test_an_order_by_the_table_is_seen_everywhere(monkeypatch, engine):
         assert strangest(engine, place) > STRANGE, place
 
 
+@pytest.mark.long
 @every_engine
 def test_an_order_that_is_not_secret_is_seen(monkeypatch, engine):
     drawn = partitions.random_permutation

@@ -83,6 +83,7 @@ def test_so_are_sums_of_records_that_are_rounded_one_by_one(name):
         assert largest <= int(LARGEST_TOTAL) + n_chunks * CHUNK_ROWS // 2
 
 
+@pytest.mark.long
 def test_such_a_sum_comes_near_the_end_of_the_lane():
     largest = max(largest_sum(name, 3 * 10**7) for name in PLAIN)
     assert largest > 2**59

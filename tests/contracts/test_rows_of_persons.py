@@ -108,6 +108,7 @@ def told_of_a_fit(folder, X, y, keys, **options):
     }
 
 
+@pytest.mark.long
 def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
     told = []
     for number, (X, y, keys) in enumerate(tables()):

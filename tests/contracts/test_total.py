@@ -38,7 +38,7 @@ every_loss_by_default = pytest.mark.parametrize(
     ids=repr,
 )
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
-IN_TURN = 4
+IN_TURN = 8
 """Every loss tries every so many of the units, each loss others."""
 every_method = pytest.mark.parametrize("method", [*MEANS, "auto"])
 
@@ -71,7 +71,7 @@ def test_the_default_method_ends_in_all_units(loss, first):
 @every_loss_by_default
 def test_ordinary_records_never_leave_the_floats(loss):
     """The guards are for extremes: where nothing is extreme they stay out of the way."""
-    for kind, guarantee in itertools.product(("cauchy", "line"), (PLENTY, tg.GDP(1.0))):
+    for kind, guarantee in (("cauchy", PLENTY), ("line", tg.GDP(1.0))):
         solution = fit(loss, kind, (1.0, 1.0), guarantee, n_rows=2000)
         assert not any("overflowed" in note for note in solution.notes)
 

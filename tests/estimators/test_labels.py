@@ -129,6 +129,7 @@ LABELLED = {
 each_loss = pytest.mark.parametrize("name", LABELLED)
 
 
+@pytest.mark.long
 @each_loss
 def test_minimize_says_which_labels_it_assumes(name):
     X, y = data()

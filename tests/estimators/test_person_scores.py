@@ -224,6 +224,7 @@ def pair_of_scores():
     )
 
 
+@pytest.mark.long
 def test_a_whole_score_shows_most_of_what_it_claims_of_a_person_and_never_more():
     check_overheard(overheard(SCORE, pair_of_scores(), 60), n_queries=4)
 

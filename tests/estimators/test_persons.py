@@ -175,6 +175,7 @@ def test_the_general_form_takes_persons_with_a_constraint_or_without():
     assert np.abs(held.coef - once.coef_).max() < 0.1
 
 
+@pytest.mark.long
 def test_a_sample_of_many_is_one_of_persons():
     """Where persons may have more than 200 000 rows what steers reads some of them."""
     times = 15
@@ -265,6 +266,7 @@ MEDIANS = make_solver(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("solver", "loss", "pair", "least"),
     [

@@ -32,6 +32,7 @@ def skewed(rng, n_rows):
     return rng.exponential(1.0, n_rows) - 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("residuals", [normal, skewed])
 def test_intervals_of_means_and_of_new_records_hold_as_often_as_they_say(residuals):
     mean, new = [], []

@@ -107,6 +107,7 @@ def test_the_quantile_level_is_met():
     assert np.mean(y <= fitted.predict(X)) == pytest.approx(0.9, abs=0.03)
 
 
+@pytest.mark.long
 def test_the_predicted_privacy_noise_is_of_the_right_size():
     _, _, X = design(4)
     X, y = X[:10_000], X[:10_000, 0] * 1e6

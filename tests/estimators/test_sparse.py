@@ -90,6 +90,7 @@ def test_a_column_that_is_not_seen_is_not_read():
     assert abs(model.fit(X, y).coef_[7]) < 1e-50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 def test_a_fit_that_noise_may_have_chosen_says_so(model):
     X, y = data(model)

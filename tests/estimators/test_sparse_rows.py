@@ -57,6 +57,7 @@ def test_every_model_fits_and_predicts_as_of_the_dense_array(of_dense):
             assert said[0].tobytes() == said[1].tobytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [tg.LinearRegression, tg.LogisticRegression])
 def test_scores_and_searches_are_those_of_the_dense_array(model):
     X, dense, y = records()

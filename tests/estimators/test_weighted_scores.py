@@ -92,6 +92,7 @@ def test_rows_of_persons_count_by_their_weights_beside_their_shares(declared):
     assert found.explained.value == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.long
 def test_intervals_hold_as_often_as_they_say():
     """Of one model, which has the true line, on fresh records."""
     held, rng = [], np.random.default_rng(1)

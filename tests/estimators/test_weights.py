@@ -151,6 +151,7 @@ def test_a_constant_alone_has_the_note_as_well():
     assert sum(note.startswith(WEIGHS_LITTLE) for note in found.notes_) == 1
 
 
+@pytest.mark.long
 def test_tables_files_schemas_and_rows_without_order_name_the_weight(tmp_path):
     expected = weights_of(fitted()).tolist()
     path = tmp_path / "rows.parquet"

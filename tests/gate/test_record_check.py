@@ -155,6 +155,7 @@ def test_void_tables_stop_and_their_records_are_told_to_within_the_noise():
         assert [each.column for each in stopped.value.columns] == [TableColumn("feature", 0)]
 
 
+@pytest.mark.long
 def test_results_say_how_many_records_they_rest_on():
     X, y = table(50_000, share_void=0.3)
     model = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(X, y)

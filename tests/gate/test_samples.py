@@ -172,6 +172,7 @@ def recomputed_epsilon(release, times, delta):
     return PrivacyLossDistribution(pmf).self_compose(times).get_epsilon_for_delta(delta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mu", "n_rows", "times"), [(0.5, 5, 40), (1.5, 2, 12), (0.3, 50, 6)])
 def test_certificates_can_be_recomputed_from_their_releases(mu, n_rows, times):
     gate = gate_over(mu=mu, n_rows=n_rows, times=times)

@@ -132,6 +132,7 @@ def test_a_house_of_too_many_rooms_is_seen():
     assert list(checkers.rooms(rooms[1:])) == []
 
 
+@pytest.mark.long
 def test_tests_are_as_short_as_what_they_test():
     paths = sorted((SOURCE.parent / "tests").rglob("*.py"))
     files = [Module(str(path.relative_to(SOURCE.parent)), path.read_text()) for path in paths]

@@ -94,6 +94,7 @@ def by_leaves(events):
     return gaussian, others
 
 
+@pytest.mark.long
 def test_twenty_mixed_fits_cost_far_less_than_their_epsilons_added_up(tmp_path):
     ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", epsilon=20.0, delta=DELTA)
     fits = list(mixed_fits(ledger))

@@ -75,6 +75,7 @@ def test_the_certificate_of_a_run_that_stopped_early_is_found_with_its_releases(
     assert ledger.verify(again) == len(ledger.lines())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "seed", "per_pattern", "unknown"),
     [("certificate", 2, 2, UNKNOWN), ("stopped", 4, 5, {*UNKNOWN, ".unused_stages[]"})],

@@ -211,6 +211,7 @@ def killed(n_times, tmp_path, store=Store):
     return ledger, Counter(released.read_text().split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_times", [12, pytest.param(500, marks=pytest.mark.audit)])
 def test_after_kills_every_release_is_counted(tmp_path, n_times):
     ledger, released = killed(n_times, tmp_path)

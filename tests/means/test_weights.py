@@ -191,6 +191,7 @@ def runs_of(name, n_runs):
     return overheard(Clipped(), plan, table, NEIGHBOURS[name], n_runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "least"), [("cells", 0.8), ("weight", 0.4)])
 def test_a_whole_mean_shows_most_of_what_it_claims_of_a_record_and_never_more(name, least):
     told = list(runs_of(name, 250))

@@ -34,6 +34,7 @@ def counts():
     return counts_of_one(1000.0)
 
 
+@pytest.mark.long
 def test_one_choice_is_an_exponential_mechanism_and_wrong_scales_are_rejected(counts):
     for ratio, accepted in ((0.9, False), (1.0, True), (1.1, False)):
         verdict = goodness_of_fit(

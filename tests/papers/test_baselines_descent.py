@@ -103,6 +103,7 @@ def dp_sgd(guarantee, *, seed=1, **options):
     return solver.run(plan, gate), plan, gate.certificate(), books
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampling", ["auto", "fresh", "partition"])
 @pytest.mark.parametrize("clip_norm", [1.0, None])
 def test_dp_sgd_spends_what_it_planned(sampling, clip_norm):
@@ -131,6 +132,7 @@ def descent_stage(guarantee, **options):
     return DpSgd(clip_norm=1.0, **options).plan(problem(), guarantee).stage("descent")
 
 
+@pytest.mark.long
 def test_what_needs_less_noise_is_chosen():
     usual, loud = tg.ApproxDP(1.0, 1e-5), tg.ApproxDP(20.0, 1e-5)
     options = {"batch_rows": 100, "n_passes": 3}
@@ -146,6 +148,7 @@ def test_what_needs_less_noise_is_chosen():
     assert 1.0 / auto.mu == pytest.approx(noise, rel=2e-3)
 
 
+@pytest.mark.long
 def test_without_noise_and_clipping_fresh_samples_are_those_of_the_source():
     """A quiet source draws the first records, so that every step reads them."""
     options = {"step_size": 0.5, "decay": "root", "iterate": "last", "sampling": "fresh"}
@@ -173,6 +176,7 @@ def test_dp_sgd_refuses_batches_that_are_too_large():
         DpSgd(clip_norm=1.0, batch_rows=2_000).plan(problem(), tg.GDP(1.0))
 
 
+@pytest.mark.long
 def test_fresh_samples_need_the_noise_of_the_literature():
     """Batches of 100 of 10 000, 500 steps: noise of one sensitivity costs 1.3836 at n^-1.1."""
     guarantee = tg.ApproxDP(1.3836, 1e4**-1.1)

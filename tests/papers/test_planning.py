@@ -75,6 +75,7 @@ def test_what_is_missing_is_said_of_each_method():
     assert refusals["tg.papers.xu2025.localised"] == "row_limit must be given."
 
 
+@pytest.mark.long
 def test_predictions_that_beat_no_point_without_records_are_said_to_be_so():
     facts = {**FACTS, "moment": tg.Moment(2.0, 1.0, kind="norm"), "n_rows": 60}
     few, many = advice("convex", **facts), advice("convex", **{**facts, "n_rows": 10**6})

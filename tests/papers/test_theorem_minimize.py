@@ -27,6 +27,7 @@ SQUARED = tg.losses.Squared()
 
 
 # In a ball, in no set, with a set of its own, and with a stage per phase.
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["tao2022.convex", "tao2022.sparse", "wang2020.sample_aggregate", "xu2025.accelerated_growth"],
@@ -75,6 +76,7 @@ def test_the_set_is_the_stated_one_or_the_ball_of_the_diameter():
             call(guarantee=GUARANTEE, moment=RAW, **told)
 
 
+@pytest.mark.long
 def test_a_guarantee_is_told_once_by_the_theorem_or_by_the_call():
     bare = tg.papers.tao2022.convex(moment=RAW, diameter=DIAMETER)
     records, options = heavy_records(), {"random_state": 5}

@@ -106,6 +106,7 @@ def audited(name, n_runs):
     return tg.audit(blocks_alike, worst_case(name), claim=CLAIM, n_runs=n_runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EACH_PAIR)
 def test_sample_and_aggregate_shows_no_more_than_it_claims_whatever_identifiers_are(name):
     assert audited(name, FAST).accepted
@@ -189,12 +190,14 @@ def sample_audit(name, batches):
     return tg.audit(sample_mean(batches), pair, claim=tg.GDP(MU), n_runs=FAST)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batches", [False, True], ids=["in memory", "in batches"])
 @pytest.mark.parametrize("name", EACH_PAIR)
 def test_samples_show_no_more_than_they_claim_whatever_identifiers_are(name, batches):
     assert sample_audit(name, batches).accepted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batches", [False, True], ids=["in memory", "in batches"])
 def test_samples_by_identifiers_are_caught(batches, monkeypatch):
     """The sample of rows that tie was the beginning of the table."""

@@ -78,6 +78,7 @@ def test_without_a_target_the_function_gets_zero():
     np.testing.assert_allclose(total(lambda w, x, y: np.full(2, y), block), [0.0, 0.0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_function_gets_copies(compiled):
     def spoil(w, x, y):

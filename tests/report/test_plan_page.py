@@ -42,6 +42,7 @@ def test_each_cell_is_what_the_planner_says(grid, place):
     assert cell[2] == any("little more than a constant" in note for note in advice.notes)
 
 
+@pytest.mark.long
 def test_there_are_places_without_a_method_and_with_hidden_scales(grid):
     cells = [cell for block in grid["cells"] for row in block for cell in row]
     assert None in cells

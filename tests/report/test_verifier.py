@@ -106,6 +106,7 @@ def test_of_ten_thousand_certificates_none_is_judged_wrongly():
     assert unchecked < 500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [

@@ -98,6 +98,7 @@ def test_the_paper_s_recursion_in_private_units_is_the_same_up_to_units():
     np.testing.assert_array_equal(np.flatnonzero(plain.coef), support)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intercept", [False, True])
 def test_every_step_may_spend_what_one_may(intercept):
     X, y, _ = design(3, n_rows=2_000, n_features=20)

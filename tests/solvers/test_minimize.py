@@ -72,6 +72,7 @@ def test_a_gradient_cannot_change_the_records_or_the_weights():
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.long
 def test_multinomial_weights_separate_three_classes():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, N_ROWS)

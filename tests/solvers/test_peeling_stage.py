@@ -48,6 +48,7 @@ def test_pure_privacy_takes_laplace_noise_whatever_else_is_smaller():
     )
 
 
+@pytest.mark.long
 def test_what_is_bought_beside_is_paid_for():
     guarantee = tg.ApproxDP(1.0, 1e-6)
     earlier = tg.ApproxDP(0.5, 1e-6).gaussian_mu()

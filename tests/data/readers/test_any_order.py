@@ -74,6 +74,7 @@ def nothing_comes(monkeypatch):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [{"order": "any"}, {"row_id": "policy"}])
 def test_plain_sums_have_one_digest_under_every_order_and_cut(cuts, told):
     digests = {name: digest(descended(source, **told)) for name, source in cuts.items()}

@@ -54,6 +54,7 @@ def linear():
     return tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET)
 
 
+@pytest.mark.long
 def test_fits_have_the_bits_of_the_array(frame):
     expected = digest(linear().fit(frame[COLUMNS], frame["cost"]))
     for n_partitions, n_workers in ((1, 2), (2, 1), (7, 1), (7, 4)):

@@ -56,6 +56,7 @@ KINDS = ("folder", "groups of 5000", "groups of 100")
 BY_TURNS = [(name, KINDS[place % 3 :][:1]) for place, name in enumerate(ESTIMATORS)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
@@ -152,6 +153,7 @@ def test_every_mean_has_the_same_bits_for_arrays_and_files(method, data, sources
         assert found == mean_of(X, method, n_groups=7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_has_the_same_bits_for_arrays_and_files(solver, data, sources):
     X, others = data
@@ -166,6 +168,7 @@ def test_every_solver_has_the_same_bits_for_arrays_and_files(solver, data, sourc
     assert found.certificate.to_json() == expected.certificate.to_json()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -202,6 +205,7 @@ def test_kept_tables_have_the_same_digest(data, sources, monkeypatch):
     assert digest(fitted) == digest(linear().fit(X, others["cost"]))
 
 
+@pytest.mark.long
 def test_a_keyed_order_has_the_same_bits_for_arrays_and_files(data, sources, monkeypatch):
     X, others = data
     exact = digest(linear().fit(X, others["cost"]))

@@ -92,6 +92,7 @@ def test_files_are_counted_as_the_table_in_memory(table, expected, tmp_path):
         assert (counted(str(source)) == expected).all(), name
 
 
+@pytest.mark.long
 def test_other_libraries_are_counted_as_the_table_in_memory(table, expected, tmp_path):
     frame = table.to_pandas()
     path = parquet_sources(table, tmp_path)["folder"]

@@ -38,6 +38,7 @@ def test_a_fit_has_one_digest_under_every_order_and_cut(cuts):
     assert fitted(cuts["folder"]).certificate_.n_rows == N_PERSONS
 
 
+@pytest.mark.long
 def test_keys_of_text_are_those_of_memory(cuts_of_texts):
     assert len({digest(fitted(source)) for source in cuts_of_texts.values()}) == 1
 

@@ -32,6 +32,7 @@ def fitted(source, name="LinearRegression", **options):
     return model.fit(source, target=target, columns=COLUMNS, row_id="policy")
 
 
+@pytest.mark.long
 def test_a_fit_has_one_digest_under_every_order_and_cut(cuts, place):
     some = cuts if place == "memory" else ("pandas", "row groups of 1024", "csv", "7 partitions")
     digests = {name: digest(fitted(cuts[name])) for name in some}
@@ -75,6 +76,7 @@ def test_every_solver_has_one_digest(cuts, solver, some):
     assert len(found) == 1
 
 
+@pytest.mark.long
 def test_means_have_one_digest(cuts):
     for method in ("clipped", "clamped", "iterative", "trimmed"):
         options = {"low": -9.0, "high": 9.0} if method == "trimmed" else {}

@@ -159,6 +159,7 @@ def test_so_many_equal_identifiers_that_a_part_is_long_are_not_put_in_order(monk
     assert not ids_differ(rows, KeyedHash(make_source(None)))
 
 
+@pytest.mark.long
 def test_a_sample_of_equal_identifiers_takes_no_more_memory_than_one_of_others(monkeypatch):
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
     monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 20 * CHUNK_ROWS)

@@ -46,6 +46,7 @@ def fitted(table):
     return search().fit(table, target="y")
 
 
+@pytest.mark.long
 def test_the_best_fit_is_that_of_persons(fitted):
     once = LinearRegression().fit(X, Y, sample_weight=1.0 / COUNTS[KEYS]).coef_
     alike = LinearRegression().fit(X, Y).coef_

@@ -184,6 +184,7 @@ def test_it_is_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a closure", "a callable record", "machine code over numbers"])
 def test_a_public_name_stands_for_it_and_nothing_of_it_is_written(name, tmp_path):
     path = tmp_path / "run"

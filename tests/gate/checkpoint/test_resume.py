@@ -69,6 +69,7 @@ def solve(name, checkpoint, seed=1):
     return run(solver, solver.plan(problem, PROMISE), gate)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_goes_on_as_if_it_had_not_been_stopped_or_refuses_before_it_spends(
     name, tmp_path, monkeypatch
@@ -306,6 +307,7 @@ def check_kills(folder, n_kills, seed):
     assert kinds(ledger).count("reserved") == n_kills // 2
 
 
+@pytest.mark.long
 def test_a_killed_process_goes_on(tmp_path):
     check_kills(tmp_path, n_kills=2, seed=0)
 

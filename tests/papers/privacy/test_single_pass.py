@@ -85,6 +85,7 @@ def audit(solver, n_runs, gate_kind=Gate):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["localised", "permuted-accelerated"])
 def test_no_run_shows_more_than_was_claimed(name):
     assert audit(SOLVERS[name], FEW).accepted
@@ -98,6 +99,7 @@ def test_many_runs_show_no_more_than_was_claimed(name):
     assert verdict.statistic >= 0.3  # the attack does see something
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", first_of(LOCALISED))
 def test_a_minimiser_of_half_the_sensitivity_is_caught(name, monkeypatch):
     monkeypatch.setattr(localised, "ClippedMinimiser", MUTANTS.minimiser)

@@ -131,6 +131,7 @@ def test_the_longest_title_is_whole_and_covers_no_panel(monkeypatch, tmp_path):
     assert checked
 
 
+@pytest.mark.long
 def test_batches_without_privacy_find_the_optimum():
     """The rival of Wang's figures is not a straw man."""
     cells = wang2020._sizes([(20_000, 10, 10.0)])

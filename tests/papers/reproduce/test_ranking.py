@@ -85,6 +85,7 @@ def test_the_method_of_least_predicted_excess_is_near_the_best_measured_one(cell
     assert max(factors) <= LARGEST_FACTOR
 
 
+@pytest.mark.long
 def test_methods_rank_as_they_were_measured(cells):
     for pairs in cells.values():
         assert len(pairs) >= 12

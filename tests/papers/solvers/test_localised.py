@@ -92,6 +92,7 @@ def test_printed_steps_are_those_of_algorithm_2_in_balls_around_their_starts(bou
     assert (cuts > 0) == (bound < 0.35)
 
 
+@pytest.mark.long
 def test_printed_steps_in_rounds_stay_in_the_ball_of_the_round():
     X, y = data(301)
     known = {"schedule": "steps", "step_parameter": 0.4, "radius": 0.05}

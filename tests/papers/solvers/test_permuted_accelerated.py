@@ -104,6 +104,7 @@ def test_other_promises_count_disjoint_batches_only():
         assert mu == pytest.approx(promise.gaussian_mu())
 
 
+@pytest.mark.long
 def test_a_shuffled_run_is_booked_as_one_shuffle_within_the_promise():
     X, y = data(600)
     problem, guarantee = (

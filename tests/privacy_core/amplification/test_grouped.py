@@ -31,6 +31,7 @@ def test_published_noise_over_that_of_clipping(epsilon, groups, ratios):
         assert math.sqrt(n_groups) * mu_of(epsilon, 1e-6) / mu == pytest.approx(ratio, abs=0.06)
 
 
+@pytest.mark.long
 def test_the_better_of_the_two_within_the_promise():
     for epsilon, n_groups, pays in ((0.5, 200, True), (2.0, 30, False), (8.0, 2, False)):
         promise = ApproxDP(epsilon, 1e-6)

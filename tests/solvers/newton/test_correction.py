@@ -168,6 +168,7 @@ def fitted_likelihood(kind, X, y, seed, **how):
     return model.fit(X, y)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["outcomes", "counts"])
 def test_intervals_hold_the_best_coefficients_of_a_likelihood_that_is_wrong(kind):
     held, given = [], []

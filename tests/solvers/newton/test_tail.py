@@ -56,6 +56,7 @@ def test_contributions_to_a_likelihood_vary_by_what_it_says_at_least():
     np.testing.assert_allclose(told, np.diag([0.1, 9.0]), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_a_rare_level_is_told_to_within_its_error_where_events_are_rare():
     """Second moments told a tenth of its variance, and cut nearly all of its 15 events."""
     apart = []
