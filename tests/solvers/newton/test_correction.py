@@ -270,29 +270,12 @@ def test_errors_of_a_blend_are_those_of_two_estimates_whose_distance_is_no_more_
     np.testing.assert_allclose(whole, (0.25 + 0.5) * np.eye(8))
 
 
-@pytest.mark.parametrize(("total", "evenness"), [(4, 1.0), (2, 1.5)], ids=["alike", "weighted"])
-@pytest.mark.parametrize(("seen", "variance"), [(True, 0.2), (True, 3.0), (False, 0.2)])
-def test_predictions_count_what_sampling_moves_contributions_by_more_than_cut_residuals(
-    seen, variance, total, evenness
-):
-    """Corrected weights err by noise, and by sampling of variance one over the records."""
+def test_predictions_count_the_noise_of_corrected_weights_and_what_their_cut_may_take():
     fit, rounds, _ = two_fits(np.zeros(8), others=1.0)
-    loss, alike = SimpleNamespace(link=SimpleNamespace(residual=True)), np.eye(8)
-    fit.geometry.loss = loss
-    slopes = SimpleNamespace(seen=seen, variance=lambda limit: limit * variance / 3.0)
-    rows = SimpleNamespace(variance=lambda limit: limit, width=2.0)
-    fit.clipping = SimpleNamespace(
-        rows=rows, slopes=slopes, row_limit=6.0, slope_limit=4.0, curvature=2.0
-    )
-    rounds.metric = SimpleNamespace(covariance=lambda: alike)
-    lean = SimpleNamespace(along=lambda directions: np.zeros(len(directions)), beyond=0.0)
-    session = SimpleNamespace(
-        plan=SimpleNamespace(problem=SimpleNamespace(n_rows=4)),
-        problem=SimpleNamespace(n_rows=total), evenness=evenness,
-    )  # fmt: skip
-    blend = Blend.typical(session, fit, rounds, lean)
-    errors = 0.5 + (max(0.0, 1.0 / 4.0 - variance / (total * evenness)) if seen else 0.0)
-    np.testing.assert_allclose(blend.gained, errors**2 / (1.0 + errors) * alike)
+    tail = SimpleNamespace(along=lambda directions: np.full(len(directions), 0.25), beyond=2.0)
+    blend = Blend.typical(fit, rounds, tail)
+    errors = 0.5 + 0.25 * 2.0**2  # and those of the fit are one
+    np.testing.assert_allclose(blend.gained, errors**2 / (1.0 + errors) * np.eye(8))
 
 
 def test_a_distance_counts_two_standard_deviations_more_where_intervals_rest_on_it():
@@ -328,8 +311,7 @@ def test_scores_of_a_log_link_are_believed_as_far_as_their_noise_and_prior_let_t
         fit = replace(fit, weights=fit.geometry.matrix @ whitened, noise=noise)
     level = fit.geometry.along_constant(whitened)
     monkeypatch.setattr(Blend, "typical", lambda *_: blend)
-    session = SimpleNamespace(problem=SimpleNamespace(n_rows=100))
-    found = _blended(session, fit, rounds, None).whitened
+    found = _blended(fit, rounds, None).whitened
     np.testing.assert_allclose(found, level + part * (whitened - level), atol=1e-9)
 
 

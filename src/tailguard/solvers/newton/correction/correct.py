@@ -97,7 +97,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
             rounds = run_rounds(session, fit, curvature, metric, [early])
-        fit, stages = _blended(session, fit, rounds, TailBias.of(rounds)), [late]
+        fit, stages = _blended(fit, rounds, TailBias.of(rounds)), [late]
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
@@ -106,7 +106,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         estimate = _estimated(session, fit, rounds, tail_bias)
     if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
-    return replace(_blended(session, fit, rounds, tail_bias), estimate=estimate)
+    return replace(_blended(fit, rounds, tail_bias), estimate=estimate)
 
 
 def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Estimate:
@@ -154,14 +154,14 @@ def _far_shares(
     return np.asarray(np.clip(along, 0.5 / width, 1.0))
 
 
-def _blended(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
+def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
     """Return the fit at the blend, or the fit unchanged if the rounds did not converge.
 
     With a log link the noise of scores makes the predicted means of far rows many times too large.
     The released curvature shows the size of that noise, and the prior of scores shrinks them.
     """
     geometry, log = fit.geometry, fit.geometry.loss.link.log
-    blend = Blend.typical(session, fit, rounds, tail_bias)
+    blend = Blend.typical(fit, rounds, tail_bias)
     if rounds.last_ratio <= SETTLED and rounds.curvature.lost() <= MOST_LOST:
         whitened, noise = blend.weights, blend.noise
     elif log:
@@ -196,24 +196,11 @@ class Blend:
     gained: FloatArray
 
     @classmethod
-    def typical(cls, session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> "Blend":
-        """Blend for predictions, with the clipping bias of the level along a typical direction.
-
-        Sampling moves the corrected weights more than the fit, whose residuals are cut lower. The
-        difference is counted equally along all directions.
-        """
+    def typical(cls, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> "Blend":
+        """Blend for predictions, with the clipping bias of the level along a typical direction."""
         root, gain = _root_and_gain(rounds)
         typical = float(tail_bias.along(np.eye(len(root))).mean()) * tail_bias.beyond**2
-        others = typical * gain @ gain.T
-        if fit.geometry.loss.link.residual and fit.clipping.slopes.seen:
-            sampling = float(np.trace(gain @ rounds.metric.covariance() @ gain.T))
-            sampling /= len(root) * session.plan.problem.n_rows
-            clipping, n_equal = fit.clipping, session.problem.n_rows * session.evenness
-            square = clipping.rows.variance(clipping.row_limit) / clipping.rows.width
-            of_fit_record = square * clipping.slopes.variance(clipping.slope_limit)
-            difference = sampling - of_fit_record / max(clipping.curvature, 1e-12) ** 2 / n_equal
-            others += max(0.0, difference) * np.eye(len(root))
-        return cls._of(fit, rounds, others)
+        return cls._of(fit, rounds, typical * gain @ gain.T)
 
     @classmethod
     def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
