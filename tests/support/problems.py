@@ -22,13 +22,17 @@ def problem_for(name, loss=None, n_rows=300):
     return Problem(loss or tg.losses.Squared(), n_rows, 3, shown.intercept, shown.constraint)
 
 
+def planned(name, problem, guarantee):
+    """The solver's plan and no words, or no plan and its message if it refuses to plan."""
+    try:
+        return make_solver(name).plan(problem, guarantee), ""
+    except tg.InputError as refusal:
+        return None, str(refusal)
+
+
 def refusal_of(name, problem, guarantee):
     """The solver's message if it refuses to plan; empty if it plans."""
-    try:
-        make_solver(name).plan(problem, guarantee)
-    except tg.InputError as refusal:
-        return str(refusal)
-    return ""
+    return planned(name, problem, guarantee)[1]
 
 
 @cache
