@@ -54,13 +54,7 @@ from tailguard.solvers.newton.clipping import (
 from tailguard.solvers.newton.constant import NOT_FITTED
 from tailguard.solvers.newton.covariance import RARE_CLASS, RARE_LEVEL, UNSEEN_COLUMN
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import (
-    BURN_IN,
-    LARGEST_PART,
-    LONGEST_STEP,
-    believed_share,
-    weighted_mean,
-)
+from tailguard.solvers.newton.newton import BURN_IN, LARGEST_PART, LONGEST_STEP, weighted_mean
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     LITTLE,
@@ -81,7 +75,7 @@ from tailguard.solvers.newton.schedule import (
 )
 from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
 from tailguard.solvers.newton.state import Estimate
-from tailguard.solvers.newton.whitening import StepShortening, noise_level, whiten
+from tailguard.solvers.newton.whitening import StepShortening, noise_level, shrunk, whiten
 from tailguard.solvers.session import BEYOND_FLOATS, usable
 from tailguard.solvers.units import columns_of
 
@@ -346,7 +340,7 @@ def _averaged(
     rest = mean.reshape(start.shape) - start
     noise = noise_std * contrasts.noise / contrasts.mean_noise
     variances = rest.shape[1] * noise**2
-    kept = [believed_share(*each, curved=True) for each in zip(rest, variances, strict=True)]
+    kept = [shrunk(*each) for each in zip(rest, variances, strict=True)]
     share = np.array(kept)[:, None]
     return start + share * rest, np.broadcast_to(share * noise[:, None], rest.shape)
 

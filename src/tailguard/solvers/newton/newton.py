@@ -32,9 +32,6 @@ LEAST_ALONG = 0.2  # the least relative curvature along a fit of log-odds; by tr
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
 _quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
-# The prior standard deviation of the scores of a likelihood. Also the largest standard deviation of
-# fitted scores for a loss of residuals, in target scales: a larger one comes from noise.
-SCORE_STD = 3.0
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
@@ -134,7 +131,7 @@ def averaged(fit: Fit) -> Fit:
     rest = mean - constant
     damping = fit.damping
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
-    kept_share = believed_share(rest, variance, curved=geometry.loss.link.curved)
+    kept_share = shrunk(rest, variance)
     # If shrinkage leaves only the constant, the constant from before the rounds is better. This is
     # not so if the rounds fitted only a constant, or if residuals moved it before the rounds.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
@@ -155,17 +152,3 @@ def weighted_mean(
         share /= share.sum()
         mean = share @ ends
     return mean, float(np.sqrt((share**2 * noise).sum() / width))
-
-
-def believed_share(rest: FloatArray, variance: float, *, curved: bool) -> float:
-    """Return the shrinkage factor of a fit without constant, given the variance of its noise."""
-    if curved:  # widely spread scores are shrunk, since noise can look like signal
-        most = prior_share(variance)
-    else:  # the best prediction spreads no more than the target does
-        most = SCORE_STD / max(float(np.linalg.norm(rest)), SCORE_STD)
-    return min(shrunk(rest, variance), most)
-
-
-def prior_share(variance: float) -> float:
-    """Return the shrinkage factor of scores by their prior, given the variance of their noise."""
-    return SCORE_STD**2 / (SCORE_STD**2 + variance)

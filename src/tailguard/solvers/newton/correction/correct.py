@@ -27,7 +27,6 @@ from tailguard.solvers.newton.correction.released import (
 )
 from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import prior_share
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
@@ -155,24 +154,11 @@ def _far_shares(
 
 
 def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
-    """Return the fit at the blend, or the fit unchanged if the rounds did not converge.
-
-    With a log link the noise of scores makes the predicted means of far rows many times too large.
-    The released curvature shows the size of that noise, and the prior of scores shrinks them.
-    """
-    geometry, log = fit.geometry, fit.geometry.loss.link.log
-    blend = Blend.typical(fit, rounds, tail_bias)
-    if rounds.last_ratio <= SETTLED and rounds.curvature.lost() <= MOST_LOST:
-        whitened, noise = blend.weights, blend.noise
-    elif log:
-        whitened, noise = fit.whitened, fit.noise
-    else:
+    """Return the fit at the blend, or the fit unchanged if the rounds did not converge."""
+    if rounds.last_ratio > SETTLED or rounds.curvature.lost() > MOST_LOST:
         return fit
-    if log:
-        scores = np.linalg.cholesky(rounds.curvature.matrix).T @ noise
-        constant = geometry.along_constant(whitened)
-        whitened = constant + prior_share(float((scores**2).sum())) * (whitened - constant)
-    return replace(fit, weights=usable(geometry.matrix @ whitened), noise=noise)
+    blend = Blend.typical(fit, rounds, tail_bias)
+    return replace(fit, weights=usable(fit.geometry.matrix @ blend.weights), noise=blend.noise)
 
 
 @dataclass(frozen=True, eq=False)
