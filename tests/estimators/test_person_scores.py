@@ -209,6 +209,16 @@ def test_errors_tell_no_number_of_rows():
     assert not any(re.search(r"\d{2}", sentence) for sentence in said)
 
 
+def test_the_score_of_a_row_does_not_depend_on_how_many_rows_others_have():
+    """Not to the last digit: that decides on which side of zero, or of an edge, a score lies."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((2_000, 20))
+    model = tg.LinearRegression(**BRIEF).fit(rows, rows[:, 0])
+    for row in rng.standard_normal((20, 20)):
+        for n_rows in range(1, 10):
+            assert len({*model.predict(np.tile(row, (n_rows, 1))), *model.predict(row[None])}) == 1
+
+
 # A whole score, overheard -----------------------------------------------------------------------
 
 SCORE = ScoreStatistics.of(tg.losses.Logistic())

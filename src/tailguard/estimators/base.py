@@ -20,7 +20,7 @@ from tailguard.data.schema import Declared, Schema
 from tailguard.data.sparse import check_no_path, dense_pieces, to_features
 from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
 from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_others
-from tailguard.estimators.private_score import PrivatelyScored
+from tailguard.estimators.private_score import PrivatelyScored, products_by_row
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver, all_fits, run
@@ -375,7 +375,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _score_of_piece(self, features: Features) -> FloatArray:
         with np.errstate(all="ignore"):
-            score: FloatArray = features @ self.coef_.T + self.intercept_
+            score: FloatArray = products_by_row(features, self.coef_) + self.intercept_
         bounded = self.extrapolate == "bounded"
         return self._loss().bounded(score, *self.score_bounds_) if bounded else score
 

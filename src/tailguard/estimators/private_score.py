@@ -1,5 +1,6 @@
 """A private score of a fitted model on rows of the user's choice."""
 
+from functools import reduce
 from hashlib import sha256
 from os import PathLike
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
@@ -116,6 +118,17 @@ class PrivatelyScored:
             auc=solution.auc if labels else None,
             names=_names(loss),
         )
+
+
+def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
+    """Return ``features @ coef.T``; the bits of a row depend on that row alone.
+
+    In a matrix product they also depend on its place. So a person with more rows than the one that
+    she replaces would move the scores of other persons.
+    """
+    start = np.zeros((len(features), *coef.shape[:-1]))
+    columns = zip(features.T, coef.T, strict=True)
+    return reduce(np.add, (np.multiply.outer(*column) for column in columns), start)
 
 
 def _digest(model: Any) -> str:
