@@ -12,6 +12,7 @@ matrix), here for rows bounded by a released limit.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 
@@ -126,8 +127,9 @@ class SecondMoments(GaussianQuery):
             parts = (sight.mapped * roots).reshape(-1, width, roots.size)
             if block.alone:
                 for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
-                    products = np.einsum("pi,pji->ij", parts[:, row], parts[:, row:])
-                    total[places] += rounded_alone(products * packing[places], grid)
+                    # Part by part: of a single record ``einsum`` would add the parts in another order.
+                    products = reduce(np.add, parts[:, row, None] * parts[:, row:])
+                    total[places] += rounded_alone(products.T * packing[places], grid)
                 continue
             # For a matrix times its own transpose BLAS does half the work; the result is symmetric
             # to the bit.
