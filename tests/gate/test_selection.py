@@ -14,9 +14,12 @@ from privacy.searches import LOSS, OneStep, candidate_at, score_at, search_gate
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
+from tailguard.noise import lattice
+from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.events import Selected
 from tailguard.progress import listening, tell_planned
+from tailguard.queries.loss_differences import LossDifferences
 
 EVENT = Selected(1.0, 4.0)
 SECRET = "0.123456789"
@@ -73,6 +76,31 @@ def test_a_try_that_fails_is_the_worst_and_says_nothing(before):
         private_gate().best([odd(before)], score_at(1.0), EVENT)
     assert SECRET not in str(raised.value)
     assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+def test_a_try_whose_score_is_no_finite_number_fails(score, monkeypatch):
+    """An infinite score would be the best of all, or be released; NaN would never be beaten."""
+    monkeypatch.setattr(LossDifferences, "finish", lambda *_: np.array([score]))
+    for gate in (private_gate(), search_gate(0.0, EVENT, 0)):
+        with pytest.raises(tg.ReleaseError, match="every try failed"):
+            gate.best([odd()], score_at(1.0), EVENT)
+
+
+@pytest.fixture
+def coarse_lattice(monkeypatch):
+    """Noise of three table draws, which is further from ideal than any search is charged."""
+    monkeypatch.setitem(lattice._LATTICES, "gaussian", ((3, lattice_std(3)),))
+    lattice._finest.cache_clear()
+    yield
+    lattice._finest.cache_clear()
+
+
+@pytest.mark.usefixtures("coarse_lattice")
+def test_a_try_whose_noise_is_further_from_ideal_than_was_charged_fails():
+    for gate in (private_gate(), search_gate(0.0, EVENT, 0)):
+        with pytest.raises(tg.ReleaseError, match="every try failed"):
+            gate.best([odd()], score_at(1.0), EVENT)
 
 
 def test_a_simulation_shows_the_cause():
