@@ -127,7 +127,7 @@ class SecondMoments(GaussianQuery):
             parts = (sight.mapped * roots).reshape(-1, width, roots.size)
             if block.alone:
                 for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
-                    # Part by part: of a single record ``einsum`` would add the parts in another order.
+                    # Of a single record ``einsum`` would add the parts in another order.
                     products = reduce(np.add, parts[:, row, None] * parts[:, row:])
                     total[places] += rounded_alone(products.T * packing[places], grid)
                 continue

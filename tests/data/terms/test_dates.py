@@ -56,6 +56,24 @@ def test_a_column_of_any_type_has_the_same_numbers(kind):
     np.testing.assert_array_equal(date_numbers(COLUMNS[kind], DAYS), EXPECTED)
 
 
+def test_one_cell_that_changes_the_type_of_a_column_changes_no_other_moment():
+    """Fractions too: to the last bit, since a fit may look as closely at them as floats allow."""
+    ticks = np.random.default_rng(0).integers(-(2**50), 2**61, 500)
+    precise, units = (
+        [pd.Timestamp(each, unit="ns") for each in ticks.tolist()],
+        ["s", "ms", "us", "ns"],
+    )
+    for place, shortest in enumerate(units):
+        stamps = [each.floor(shortest) for each in precise]
+        series = [pd.Series(stamps).astype(f"M8[{unit}]") for unit in units[place:]]
+        kinds = [*series, *map(pa.array, series), *map(pl.Series, series)]
+        kinds += [pd.Series([*stamps, "n/a"])[:-1], [each.isoformat() for each in stamps]]
+        kinds += [[*pd.Series(stamps).to_numpy()], [each.tz_localize("UTC") for each in stamps]]
+        found = [date_numbers(each, {"origin": "2020-01-01", "unit": "seconds"}) for each in kinds]
+        for each in found[1:]:
+            np.testing.assert_array_equal(each, found[0])
+
+
 def test_moments_are_taken_in_universal_time_in_every_unit():
     tokyo = datetime.datetime(2020, 1, 1, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
     cells = [tokyo, "2020-01-01T09:00+09:00", "2020-01-01T00:00:00Z", "2020-01-01 12:00"]

@@ -3,6 +3,10 @@
 A column with a date type is read as a whole. All other columns are read cell by cell: text in ISO
 8601 or in a declared format, whole numbers as the text of their digits, and ``datetime`` objects. A
 moment without a time zone is in universal time (UTC).
+
+One cell may determine the type that a library chooses for a column: text, objects, or a date type
+of shorter units. So a moment has the same number, to the last bit, in every type: its whole
+seconds, plus its whole microseconds as a fraction. Shorter times are left out, as in text.
 """
 
 import re
@@ -15,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, shown
 from tailguard.data.cells import cell_identifier
 from tailguard.data.columns import cells_of
@@ -35,9 +39,10 @@ EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # formats are tried on this mom
 ZONES = (timezone, ZoneInfo)
 """Classes of time zones that are accepted: others could run code from the cell."""
 
-# Seconds per unit of time of NumPy. Months and years have no fixed length, so they are not listed.
-TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
-TICKS |= {"ns": 1e-9}
+# Seconds per unit of time of NumPy, and shorter units per second. Months and years have no fixed
+# length, so they are not listed.
+LENGTHS = {"W": 604800, "D": 86400, "h": 3600, "m": 60, "s": 1}
+PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def checked_dates(given: Any) -> dict[str, dict[str, str]]:
@@ -118,12 +123,21 @@ def _seconds_of_column(column: Any) -> FloatArray | None:
     return _seconds_of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
 
 
+def _seconds_of_ticks(ticks: IntArray, unit: str, missing: Any) -> FloatArray:
+    """Return whole numbers of a unit in seconds, to whole microseconds; NaN where missing."""
+    per_second = PER_SECOND.get(unit, 1)
+    whole, rest = np.divmod(ticks.astype(np.int64), per_second)
+    seconds = whole * float(LENGTHS.get(unit, 1)) + rest * 10**6 // per_second / 1e6
+    return np.where(missing, np.nan, seconds)
+
+
 def _seconds_of_numpy(moments: Any) -> FloatArray:
     unit, count = np.datetime_data(moments.dtype)
-    if unit not in TICKS:  # years, months, or units shorter than a nanosecond
+    if unit not in LENGTHS | PER_SECOND:  # years, months, or units shorter than a nanosecond
         moments, unit, count = moments.astype("M8[s]"), "s", 1
-    seconds = moments.view(np.int64).astype(np.float64) * (TICKS[unit] * count)
-    return np.where(np.isnat(moments), np.nan, seconds)
+    if count > 1:
+        moments = moments.astype(f"M8[{unit}]")
+    return _seconds_of_ticks(moments.view(np.int64), unit, np.isnat(moments))
 
 
 def _seconds_of_polars(column: Any) -> FloatArray | None:
@@ -131,8 +145,8 @@ def _seconds_of_polars(column: Any) -> FloatArray | None:
     if dtype != polars.Date and not isinstance(dtype, polars.Datetime):
         return None
     unit = "D" if dtype == polars.Date else dtype.time_unit
-    ticks: FloatArray = column.to_physical().cast(polars.Float64).to_numpy()
-    return ticks * TICKS[unit]
+    ticks = column.to_physical().fill_null(0).to_numpy()
+    return _seconds_of_ticks(ticks, unit, column.is_null().to_numpy())
 
 
 def _seconds_of_arrow(column: Any) -> FloatArray | None:
@@ -143,12 +157,11 @@ def _seconds_of_arrow(column: Any) -> FloatArray | None:
         return None
     unit = kind.unit if pa.types.is_timestamp(kind) else "D" if kind == pa.date32() else "ms"
     integers = pa.int32() if unit == "D" else pa.int64()
-    ticks: FloatArray = (
-        column.cast(integers)
-        .cast(pa.float64(), safe=False)
-        .to_numpy(**({} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}))
+    copied = {} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}
+    ticks, missing = (
+        each.to_numpy(**copied) for each in (column.cast(integers).fill_null(0), column.is_null())
     )
-    return ticks * TICKS[unit]
+    return _seconds_of_ticks(ticks, unit, missing)
 
 
 def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
@@ -162,7 +175,7 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
         if type(cell) is np.datetime64:
             return float(_seconds_of_numpy(np.array([cell]))[0])
         if type(cell) is getattr(sys.modules.get("pandas"), "Timestamp", None):
-            return float(cell.timestamp())
+            return float(_seconds_of_numpy(np.array([cell.to_datetime64()]))[0])
         text = cell_identifier(cell)  # text, or a whole number
         return np.nan if text is None else _seconds_of_text(pattern, str(text).strip())
     except Exception:
@@ -181,4 +194,5 @@ def _seconds_of_text(pattern: str | None, text: str) -> float:
 
 def _after_1970(moment: datetime) -> float:
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
+    after = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return after.days * 86400.0 + after.seconds + after.microseconds / 1e6
