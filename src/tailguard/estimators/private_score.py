@@ -1,6 +1,5 @@
 """A private score of a fitted model on rows of the user's choice."""
 
-from functools import reduce
 from hashlib import sha256
 from os import PathLike
 from typing import Any
@@ -126,9 +125,10 @@ def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
     In a matrix product they also depend on its place. So a person with more rows than the one that
     she replaces would move the scores of other persons.
     """
-    start = np.zeros((len(features), *coef.shape[:-1]))
-    columns = zip(features.T, coef.T, strict=True)
-    return reduce(np.add, (np.multiply.outer(*column) for column in columns), start)
+    total = np.zeros((*coef.shape[:-1], len(features)))
+    for column, weight in zip(np.ascontiguousarray(features.T), coef.T[..., None], strict=True):
+        total += column * weight
+    return total.T
 
 
 def _digest(model: Any) -> str:
