@@ -53,6 +53,16 @@ def marks_of(table, *args, loss=None, classes=None, **how):
     return np.concatenate(parts, axis=1)
 
 
+def test_one_cell_that_makes_a_column_complex_or_objects_changes_no_other_mark():
+    cells = [2.0, 1j, None, 5 - 1j, 0.0]
+    for odd in (3j, "x", None):
+        column = pd.Series([*cells, odd])
+        marks = marks_of(column.to_frame("x"))[:, 0]
+        assert kinds(marks)[:5] == [NUMBER, OTHER, EMPTY, OTHER, NUMBER]
+    gaps = [[2.0, None], [2.0, None, 1j]]
+    assert [kinds(marks_of(pd.DataFrame({"x": each}))[:2, 0]) for each in gaps] == [[0, 1], [0, 1]]
+
+
 @pytest.mark.parametrize(
     ("cell", "kind"), CELLS, ids=lambda part: f"{type(part).__name__} {str(part)[:16]}"
 )

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tailguard as tg
@@ -30,6 +31,26 @@ def test_weights_of_another_shape_tell_no_number_of_rows():
     model = tg.LinearRegression(max_rows=5, weight_bound=1.0, **BUDGET)
     with pytest.raises(tg.InputError, match=r"^sample_weight must be a vector, one entry per row"):
         model.fit(X, y, person=keys, sample_weight=np.ones((len(y), 2)))
+
+
+class Holder:
+    """An array behind the array protocol alone, without a shape of its own."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+@pytest.mark.parametrize("make", [pa.array, lambda x: pa.chunked_array([x]), Holder])
+def test_what_has_no_shape_of_its_own_tells_no_number_of_rows(make):
+    X, y, keys = visits(200)
+    model = tg.LinearRegression(max_rows=5, **BUDGET)
+    with pytest.raises(tg.InputError, match=r"^X must be a matrix of rows by features, with at"):
+        model.fit(make(X[:, 0]), y, person=keys)
+    with pytest.raises(tg.InputError, match=r"^y must be a vector, one entry per row of X; it is"):
+        model.fit(X, Holder(X), person=keys)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ def _is_empty(cell: Any, missing: set[int]) -> bool:
         return text.strip().lower() in BLANK
     if id(type(cell)) in DATES:
         return bool(np.isnat(cell))
+    if id(type(cell)) in COMPLEX:  # one such cell makes complex NaN of all gaps
+        return bool(cell.imag == 0.0)
     return cell is None or id(type(cell)) in missing
 
 
@@ -181,11 +183,12 @@ BLANK = {"", "nan"}
 # Keyed by identity: looking a class up by itself would call the hash of its metaclass.
 TEXTS = {id(kind) for kind in (str, np.str_)}
 BYTES = {id(kind) for kind in (bytes, np.bytes_)}
+COMPLEX = {id(kind) for kind in (complex, *_scalar_types("c"))}
 READERS: dict[int, Callable[[Any], float]] = {
     **{id(kind): float for kind in (bool, float, Decimal, *_scalar_types("biuf"))},
     **dict.fromkeys(TEXTS, _float_of_text),
     **dict.fromkeys(BYTES, _float_of_bytes),
-    **{id(kind): _float_of_complex for kind in (complex, *_scalar_types("c"))},
+    **dict.fromkeys(COMPLEX, _float_of_complex),
     id(int): _float_of_integer,
     id(Fraction): _float_of_fraction,
 }
@@ -196,7 +199,7 @@ REAL = {kind for kind, reader in READERS.items() if reader is float}
 IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
     **{id(kind): _whole for kind in (bool, int, *_scalar_types("biu"))},
     **{id(kind): _whole_float for kind in (float, *_scalar_types("f"))},
-    **{id(kind): _whole_complex for kind in (complex, *_scalar_types("c"))},
+    **dict.fromkeys(COMPLEX, _whole_complex),
     **dict.fromkeys(TEXTS, str),
     **dict.fromkeys(BYTES, _decoded),
     id(Decimal): _whole_decimal,

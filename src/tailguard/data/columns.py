@@ -74,7 +74,9 @@ def numbers_of(column: Any, where: str) -> FloatArray:
 
 def marks_of(column: Any, where: str) -> FloatArray:
     """Return a mark for each cell: finite for a number, NaN if empty, else infinite."""
-    if kind_of(column, where, LABELS) == "numbers":
+    # A complex column as a whole is NaN where a cell has an imaginary part, which is not empty.
+    is_complex = getattr(getattr(column, "dtype", None), "kind", "") == "c"
+    if kind_of(column, where, LABELS) == "numbers" and not is_complex:
         return numbers_of(column, where)
     marks = cell_marks(cells_of(column))
     return marks.reshape(column.shape) if isinstance(column, np.ndarray) else marks

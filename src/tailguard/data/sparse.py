@@ -59,9 +59,9 @@ class SparseFeatures:
             indices, entries = _cut_to_shortest(matrix.indices, matrix.data)
             n_lines = self.shape[0 if matrix.format == "csr" else 1]
             if len(matrix.indptr) != n_lines + 1:
-                raise InputError(
-                    f"X.indptr must have {n_lines + 1} numbers, one more than there are "
-                    f"rows or columns; got {len(matrix.indptr)}."
+                raise InputError(  # the number of rows may be secret
+                    "X.indptr must have one number more than there are rows, or columns for csc; "
+                    "it has more or fewer."
                 )
             if matrix.format == "csr":
                 self._entries, self._columns, self._ends = entries, indices, matrix.indptr

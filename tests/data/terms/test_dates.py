@@ -74,6 +74,40 @@ def test_one_cell_that_changes_the_type_of_a_column_changes_no_other_moment():
             np.testing.assert_array_equal(each, found[0])
 
 
+# Moments whose ticks in nanoseconds, times 1e-9, are not the seconds that text or objects give.
+UNEVEN = pd.date_range("1700-01-03", "2200-01-01", 300, unit="us").astype("M8[us]")
+ONE_ODD_CELL = {
+    "text": lambda stamps: [stamp.isoformat() for stamp in stamps],
+    "objects": lambda stamps: pd.Series([*stamps], dtype=object),
+    "moments": lambda stamps: [*stamps.to_pydatetime()],
+    "categories": lambda stamps: pd.Series([*stamps, "?"], dtype="category")[:-1],
+    "categories of dates": lambda stamps: pd.Series(stamps, dtype="category"),
+    "nanoseconds": lambda stamps: pd.Series(stamps.astype("M8[ns]")),
+    "with a zone": lambda stamps: pd.Series(stamps.astype("M8[ns]")).dt.tz_localize("UTC"),
+    "polars": lambda stamps: pl.Series(stamps.to_numpy()).cast(pl.Datetime("ns")),
+    "arrow": lambda stamps: pa.array(stamps.astype("M8[ns]")),
+}
+
+
+@pytest.mark.parametrize("unit", ["seconds", "days"])
+@pytest.mark.parametrize("kind", ONE_ODD_CELL)
+def test_one_cell_that_turns_dates_into_text_or_objects_changes_no_bit_of_the_others(kind, unit):
+    for stamps in (UNEVEN, UNEVEN.floor("D")):
+        declared = DAYS | {"unit": unit}
+        found = date_numbers(ONE_ODD_CELL[kind](stamps), declared)
+        assert found.tobytes() == date_numbers(pd.Series(stamps), declared).tobytes()
+
+
+def test_moments_finer_than_text_holds_are_cut_as_text_is():
+    fine = pd.Series(["2020-01-01T00:00:00.123456789", "1969-12-31T23:59:59.999999999", None])
+    stamps = fine.astype("M8[ns]")
+    for column in (stamps, stamps.to_numpy(), pd.Series([*stamps], dtype=object), pa.array(stamps)):
+        assert date_numbers(column, DAYS).tobytes() == date_numbers(fine, DAYS).tobytes()
+    tiny = np.array([-1, 5 * 10**12], dtype="M8[as]")
+    found = date_numbers(tiny, {"origin": "1970-01-01", "unit": "seconds"})
+    np.testing.assert_allclose(found, [-1e-6, 5e-6], rtol=1e-9)
+
+
 def test_moments_are_taken_in_universal_time_in_every_unit():
     tokyo = datetime.datetime(2020, 1, 1, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
     cells = [tokyo, "2020-01-01T09:00+09:00", "2020-01-01T00:00:00Z", "2020-01-01 12:00"]

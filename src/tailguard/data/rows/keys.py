@@ -7,6 +7,7 @@ nothing. The number of persons is the number of different keys, and is public.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -167,14 +168,14 @@ class PersonRule:
         if self.keys is None:
             return
         axes = (1, 2) if may_be_vector and not hasattr(X, "tocsr") else (2,)
-        shape = getattr(X, "shape", None)
+        shape = _shape_of(X)
         require(
-            not isinstance(shape, tuple) or (len(shape) in axes and 0 not in shape[1:]),
+            shape is None or (len(shape) in axes and 0 not in shape[1:]),
             "X must be a matrix of rows by features, with at least one feature; it is not.",
         )
         for name, given in (*_by_argument(beside), ("person", self.keys)):
-            shape = getattr(getattr(given, "column", given), "shape", None)
-            is_vector = not isinstance(shape, tuple) or shape[1:] in ((), (1,))
+            shape = _shape_of(getattr(given, "column", given))
+            is_vector = shape is None or shape[1:] in ((), (1,))
             require(is_vector, f"{name} must be a vector, one entry per row of X; it is not.")
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
@@ -301,6 +302,17 @@ class PersonKeys:
         if len(keys) and not np.array_equal(self.whole.take(places, mode="clip"), keys):
             raise InputError(CHANGED)
         return places
+
+
+def _shape_of(given: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array, a table or a column; None for anything else."""
+    if is_column(given):  # columns of Arrow have no shape
+        return (len(given),)
+    shape = getattr(given, "shape", None)
+    if shape is None and hasattr(given, "__array__"):
+        with suppress(Exception):  # refused later
+            shape = np.asarray(given).shape
+    return shape if isinstance(shape, tuple) else None
 
 
 def _by_argument(beside: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -3,10 +3,6 @@
 A column with a date type is read as a whole. All other columns are read cell by cell: text in ISO
 8601 or in a declared format, whole numbers as the text of their digits, and ``datetime`` objects. A
 moment without a time zone is in universal time (UTC).
-
-One cell may determine the type that a library chooses for a column: text, objects, or a date type
-of shorter units. So a moment has the same number, to the last bit, in every type: its whole
-seconds, plus its whole microseconds as a fraction. Shorter times are left out, as in text.
 """
 
 import re
@@ -39,10 +35,10 @@ EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, UTC)  # formats are tried on this mom
 ZONES = (timezone, ZoneInfo)
 """Classes of time zones that are accepted: others could run code from the cell."""
 
-# Seconds per unit of time of NumPy, and shorter units per second. Months and years have no fixed
-# length, so they are not listed.
-LENGTHS = {"W": 604800, "D": 86400, "h": 3600, "m": 60, "s": 1}
-PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+# Seconds per unit of time of NumPy. Months and years have no fixed length, so they are not listed.
+TICKS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+# Shorter units: how many make a second.
+PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 
 
 def checked_dates(given: Any) -> dict[str, dict[str, str]]:
@@ -100,13 +96,23 @@ def _check_format(where: str, pattern: Any) -> None:
 
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
     """Return the time of each cell after the origin, in the declared unit; NaN if not a date."""
+    seconds = _seconds(column, declared.get("format"))
+    return (seconds - _seconds_of_text(None, declared["origin"])) / UNITS[declared["unit"]]
+
+
+def _seconds(column: Any, pattern: str | None) -> FloatArray:
+    """Return the seconds after 1970 of each cell; NaN if it is not a date."""
+    dtype = getattr(column, "dtype", None)
+    if is_a(dtype, "pandas", "CategoricalDtype"):  # its levels have a date type if all are dates
+        levels = _seconds(dtype.categories, pattern)
+        return np.append(levels, np.nan)[getattr(column, "array", column).codes]
     seconds = _seconds_of_column(column)
     if seconds is None:
-        seconds_of = partial(_seconds_of_cell, declared.get("format"))
         cells = cells_of(column)
         with quietly():
-            seconds = np.fromiter(map(seconds_of, cells), np.float64, len(cells))
-    return (seconds - _seconds_of_text(None, declared["origin"])) / UNITS[declared["unit"]]
+            seconds_of = map(partial(_seconds_of_cell, pattern), cells)
+            seconds = np.fromiter(seconds_of, np.float64, len(cells))
+    return seconds
 
 
 def _seconds_of_column(column: Any) -> FloatArray | None:
@@ -123,21 +129,25 @@ def _seconds_of_column(column: Any) -> FloatArray | None:
     return _seconds_of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
 
 
-def _seconds_of_ticks(ticks: IntArray, unit: str, missing: Any) -> FloatArray:
-    """Return whole numbers of a unit in seconds, to whole microseconds; NaN where missing."""
-    per_second = PER_SECOND.get(unit, 1)
-    whole, rest = np.divmod(ticks.astype(np.int64), per_second)
-    seconds = whole * float(LENGTHS.get(unit, 1)) + rest * 10**6 // per_second / 1e6
-    return np.where(missing, np.nan, seconds)
-
-
 def _seconds_of_numpy(moments: Any) -> FloatArray:
     unit, count = np.datetime_data(moments.dtype)
-    if unit not in LENGTHS | PER_SECOND:  # years, months, or units shorter than a nanosecond
+    if unit not in TICKS | PER_SECOND:  # years or months
         moments, unit, count = moments.astype("M8[s]"), "s", 1
-    if count > 1:
-        moments = moments.astype(f"M8[{unit}]")
-    return _seconds_of_ticks(moments.view(np.int64), unit, np.isnat(moments))
+    seconds = _seconds_of_ticks(moments.view(np.int64) * count, unit)
+    return np.where(np.isnat(moments), np.nan, seconds)
+
+
+def _seconds_of_ticks(ticks: IntArray, unit: str) -> FloatArray:
+    """Return ticks as seconds, with the digits and the rounding of ``_after_1970``.
+
+    One cell may turn a column of dates into text or objects, and the others must keep their bits.
+    """
+    if unit in TICKS:
+        return ticks.astype(np.float64) * TICKS[unit]
+    per_second = PER_SECOND[unit]
+    whole, rest = np.divmod(ticks, per_second)
+    micros = rest * 1000 if unit == "ms" else rest // (per_second // 10**6)
+    return np.asarray(whole + micros / 1e6)
 
 
 def _seconds_of_polars(column: Any) -> FloatArray | None:
@@ -145,8 +155,8 @@ def _seconds_of_polars(column: Any) -> FloatArray | None:
     if dtype != polars.Date and not isinstance(dtype, polars.Datetime):
         return None
     unit = "D" if dtype == polars.Date else dtype.time_unit
-    ticks = column.to_physical().fill_null(0).to_numpy()
-    return _seconds_of_ticks(ticks, unit, column.is_null().to_numpy())
+    ticks = column.to_physical().cast(polars.Int64).fill_null(0).to_numpy()
+    return np.where(column.is_null().to_numpy(), np.nan, _seconds_of_ticks(ticks, unit))
 
 
 def _seconds_of_arrow(column: Any) -> FloatArray | None:
@@ -157,11 +167,8 @@ def _seconds_of_arrow(column: Any) -> FloatArray | None:
         return None
     unit = kind.unit if pa.types.is_timestamp(kind) else "D" if kind == pa.date32() else "ms"
     integers = pa.int32() if unit == "D" else pa.int64()
-    copied = {} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}
-    ticks, missing = (
-        each.to_numpy(**copied) for each in (column.cast(integers).fill_null(0), column.is_null())
-    )
-    return _seconds_of_ticks(ticks, unit, missing)
+    ticks = np.asarray(column.cast(integers).cast(pa.int64()).fill_null(0))
+    return np.where(np.asarray(column.is_null()), np.nan, _seconds_of_ticks(ticks, unit))
 
 
 def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
@@ -175,7 +182,7 @@ def _seconds_of_cell(pattern: str | None, cell: Any) -> float:
         if type(cell) is np.datetime64:
             return float(_seconds_of_numpy(np.array([cell]))[0])
         if type(cell) is getattr(sys.modules.get("pandas"), "Timestamp", None):
-            return float(_seconds_of_numpy(np.array([cell.to_datetime64()]))[0])
+            return float(_seconds_of_numpy(np.array([cell.asm8]))[0])
         text = cell_identifier(cell)  # text, or a whole number
         return np.nan if text is None else _seconds_of_text(pattern, str(text).strip())
     except Exception:
@@ -194,5 +201,5 @@ def _seconds_of_text(pattern: str | None, text: str) -> float:
 
 def _after_1970(moment: datetime) -> float:
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    after = aware - datetime(1970, 1, 1, tzinfo=UTC)
-    return after.days * 86400.0 + after.seconds + after.microseconds / 1e6
+    passed = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return passed.days * 86400 + passed.seconds + passed.microseconds / 1e6
