@@ -63,6 +63,20 @@ def test_fits_have_the_bits_of_the_array(frame):
             assert digest(linear().fit(source, target="cost")) == expected
 
 
+def test_small_files_that_dask_would_read_together_stay_apart(frame, tmp_path):
+    """Dask joins files when it reads few of their columns, so parts would depend on columns."""
+    wide = frame.assign(**{f"other_{k}": 0.5 for k in range(10)})
+    for start in range(0, N_ROWS, 2000):
+        wide[start : start + 2000].to_parquet(tmp_path / f"{start}.parquet", index=False)
+    table = DaskTable(dd.read_parquet(tmp_path))
+    for names in (COLUMNS, ["cost", *COLUMNS], list(wide)):
+        assert [len(batch) for batch in table.batches(names, 1000)] == [2000] * 3
+    expected = digest(linear().fit(frame[COLUMNS], frame["cost"]))
+    source = dd.read_parquet(tmp_path)
+    found = linear().set_params(schema={"features": COLUMNS, "target": "cost"}).fit(source)
+    assert digest(found) == expected
+
+
 class Watched(ProcessPoolExecutor):
     """Processes, and how many bytes each of their answers has."""
 

@@ -54,7 +54,9 @@ class DaskTable(Table):
 
         def parts(names: Sequence[str]) -> list[Any]:
             all_columns = set(names) == set(self.names)  # to select all would copy them
-            return list((frame if all_columns else frame[list(names)]).to_delayed())
+            chosen = frame if all_columns else frame[list(names)]
+            # Full optimisation may join files, more if fewer columns are chosen.
+            return list(chosen.simplify().to_delayed(optimize_graph=False))
 
         self._begin(parts)
         check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
