@@ -111,6 +111,10 @@ SHARES_KEPT = (
     "no coefficient was kept: a comparison of losses found no fit surely better than the shares of "
     "the classes"
 )
+SHARES_PREDICTED = (
+    "predictions are the shares of the classes: a comparison of losses found no fit surely better; "
+    "the coefficients shown are estimates at the centres of intervals"
+)
 
 
 @dataclass(frozen=True)
@@ -369,7 +373,8 @@ def _kept(
         constant = _constant(plan, shares, SHARES_KEPT)
         if estimate is None or not estimate.settled:
             return constant
-        solution = solution_of_classes(plan, constant.coef, estimate, units, unseen, SHARES_KEPT)
+        note = SHARES_PREDICTED
+        solution = solution_of_classes(plan, constant.coef, estimate, units, unseen, note)
         return replace(solution, feature_bounds=bounds)
     half = bool(differences[0] > min(-margin, differences[1] + margin))
     coef = np.array([np.append(*units.coefficients(each)) for each in weights[1 + half]])
