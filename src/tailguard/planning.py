@@ -94,8 +94,7 @@ def plan(
         smallest sufficient one, and states the unit. For means and losses of the estimators.
     persons, rows_per_person
         The number of persons, instead of ``n_rows``, and a guess of the rows per person: a number,
-        or several equally likely numbers, such as released quantiles. The answer has predictions
-        for each ``max_rows``.
+        or several equally likely ones, such as released quantiles. Predicts each ``max_rows``.
     moment
         The moment of the records, for a mean (optional), or of the gradients.
     diameter
@@ -135,6 +134,7 @@ def plan(
     if by_person:
         unsupported = (n_rows, error, moment, diameter, *facts.values())
         return _for_persons(task, n_features, persons, rows_per_person, promise, *unsupported)
+    require(n_rows is not None, "n_rows must be given, or persons, or the error to reach.")
     n_rows = check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
     check_integer("n_features", n_features, minimum=1, maximum=MOST_COLUMNS)
     _check_facts(facts, moment, diameter)

@@ -127,7 +127,7 @@ def test_a_column_of_words_voids_no_row_once_it_is_dropped(csv_file, tmp_path, c
         assert f"Column '{name}' holds about 600 cells that are no numbers: declare its" in told.err
         assert f"(--categorical {name}=A,B) or dates (--dates {name}=ORIGIN,days), " in told.err
         assert f"turn it into numbers, or leave it out (--drop {name})" in told.err
-        assert "write 2,5 as 2.5" in told.err
+        assert "write 2,5 as 2.5 and 1,000 as 1000" in told.err
     assert "Traceback" not in told.err
     for more in (["--on-unusable", "fit"], ["--no-check-records"]):
         told = call("fit", csv_file, "--target", "cost", *more, *PRIVACY, "--out", out)

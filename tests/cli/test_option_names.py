@@ -69,7 +69,12 @@ def test_no_command_with_options_of_python_is_left_out():
     assert set(COMPLETE) >= set(COMMANDS) - {"demo", "certificate", "reproduce"}
 
 
-OPTIONS = {"max_rows": "--max-rows", "person": "--person", "order": "--order"}
+OPTIONS = {
+    "max_rows": "--max-rows",
+    "person": "--person",
+    "order": "--order",
+    "categorical": "--categorical",
+}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,8 @@ OPTIONS = {"max_rows": "--max-rows", "person": "--person", "order": "--order"}
         ("in order to order, it must be", "in order to order, it must be"),
         ("the --max-rows of a person", "the --max-rows of a person"),
         ("kind must be one of 'raw'", "kind must be one of 'raw'"),
+        ("or schema={'categorical': {'a b': [...]}}.", "or --categorical 'a b'=A,B."),
+        ("schema={'categorical': {name: [levels]}}.", "--categorical COLUMN=A,B."),
     ],
 )
 def test_words_and_what_was_typed_stay(sentence, told):

@@ -33,3 +33,8 @@ def test_persons_are_planned_for(capsys):
     assert "--rows-per-person must be numbers, such as 1,3,12; got 'few'" in capsys.readouterr().err
     html = ["plan", "squared", "--columns", "5", "--delta", "1e-6", "--html"]
     assert run([*html, "--persons", "20000", "--rows-per-person", "3"]) == 2
+
+
+def test_rows_that_are_not_given_are_asked_for(capsys):
+    assert run(["plan", "squared", "--columns", "5", "--epsilon", "1", "--delta", "1e-6"]) == 2
+    assert "--rows must be given, or " in capsys.readouterr().err

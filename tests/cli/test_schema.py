@@ -60,6 +60,14 @@ def test_a_file_without_commas_is_said_to_need_them(sign, tmp_path, call):
         assert "Cells of a CSV file must be separated by commas" in " ".join(answer.err.split())
 
 
+def test_a_file_of_another_encoding_is_said_to_need_utf_8(tmp_path, call):
+    file = tmp_path / "claims.csv"
+    file.write_text(f"{HEADER}\n1,40,north,2.5\n", encoding="utf-16")
+    answer = call("schema", file, "--target", "cost", "--out", tmp_path / "out.json")
+    assert answer.code == 2
+    assert "A CSV file must be UTF-8" in " ".join(answer.err.split())
+
+
 @pytest.mark.parametrize("body", ["", "1,2,3,4\n", '"\n', "a,b\n\0,\n", "x" * 200_000])
 def test_no_cell_is_read(body, tmp_path, call):
     file, out = tmp_path / "claims.csv", tmp_path / "schema.json"

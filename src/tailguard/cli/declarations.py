@@ -23,7 +23,8 @@ AS_GIVEN = ("exposure", "max_rows", "offset", "other", "person", "row_id", "weig
 # Advice for command lines if most records cannot be used.
 REMEDIES: Remedies = {
     ("feature", False): "declare its levels (--categorical {word}=A,B) or dates (--dates "
-    "{word}=ORIGIN,days), write 2,5 as 2.5, turn it into numbers, or leave it out (--drop {word})",
+    "{word}=ORIGIN,days), write 2,5 as 2.5 and 1,000 as 1000, turn it into numbers, or leave it "
+    "out (--drop {word})",
     ("feature", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("levels", False): "turn it into text or leave it out (--drop {word})",

@@ -1,6 +1,7 @@
 """Replace the names of Python's parameters in errors by the names of options."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,8 +26,14 @@ SENTENCES = {
     r"^order(?= must be (?!one of))": "moment_order",
 }
 """Beginning of an error -> parameter of a command, for names that have two meanings in Python."""
-DECLARED_LEVELS = "schema={'categorical': {name: [levels]}}"
+DECLARED_LEVELS = re.compile(r"schema=\{'categorical': \{(name|'[^']*'): \[(?:levels|\.\.\.)\]\}\}")
+"""How errors write the declaration of levels in Python, with the column's name or ``name``."""
 QUOTED, MATCHES_NOTHING = r"(?<!\w)'[^']*'(?!\w)", r"(?!)"
+
+
+def _for_a_shell(column: str) -> str:
+    """Return a quoted column as it is typed, and a word that stands for one as COLUMN."""
+    return "COLUMN" if column == "name" else shlex.quote(column.strip("'"))
 
 
 def options_of(command: Any, arguments: Sequence[str]) -> dict[str, str]:
@@ -55,7 +62,9 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
     option_of = {name: options[own] for name, own in RENAMED.items() if own in options}
     option_of |= options
     if "categorical" in options:
-        sentence = sentence.replace(DECLARED_LEVELS, f"{options['categorical']} COLUMN=A,B")
+        sentence = DECLARED_LEVELS.sub(
+            lambda found: f"{options['categorical']} {_for_a_shell(found[1])}=A,B", sentence
+        )
     names = "|".join(sorted(option_of, key=len, reverse=True)) or MATCHES_NOTHING
     subject = re.match(rf"(?:(?:{names})(?:, | and | or )?)+(?= must )", sentence)
     end = subject.end() if subject else 0

@@ -65,12 +65,14 @@ def check_columns(required: Iterable[str], columns: Sequence[str], where: str) -
         if column not in present:
             raise InputError(
                 f"{where} must have a column {column!r}; its columns are {listing(columns)}."
-                f"{_other_separator(columns)}"
+                f"{_other_format(columns)}"
             )
 
 
-def _other_separator(columns: Sequence[str]) -> str:
-    """Return advice to use commas if the only column name looks like a whole CSV header."""
+def _other_format(columns: Sequence[str]) -> str:
+    """Return advice if names look like UTF-16, or the only name like a whole CSV header."""
+    if any("\0" in column for column in columns):
+        return " A CSV file must be UTF-8: save the file again as UTF-8."
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
         return " Cells of a CSV file must be separated by commas: save the file again with commas."
     return ""

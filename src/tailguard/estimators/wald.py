@@ -244,8 +244,9 @@ def _residual_quantiles(model: Any, level: float) -> tuple[float, float]:
     shares = model._residual_shares
     if shares is None:
         raise InputError(
-            "interval must be 'mean' for this model: no histogram of residuals was released, or "
-            "noise hides it; losses of a residual release one if the budget is large enough."
+            "interval must be 'mean' for this model: intervals of a new record need a released "
+            "histogram of residuals, which linear, Huber, quantile and lp models have if the "
+            "budget is large enough, and others never."
         )
     low, high = np.interp([0.5 - level / 2.0, 0.5 + level / 2.0], shares[:, 1], shares[:, 0])
     return float(low), float(high)

@@ -68,7 +68,7 @@ Remedies = Mapping[tuple[Role, bool], str]
 
 REMEDIES: Remedies = {
     ("feature", False): "declare its levels (`schema={{'categorical': {{{name!r}: [...]}}}}`) "
-    "or dates, write 2,5 as 2.5, turn it into numbers, or drop it",
+    "or dates, write 2,5 as 2.5 and 1,000 as 1000, turn it into numbers, or drop it",
     ("feature", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("levels", False): "turn it into text or drop it",
     ("levels", True): "declare a level for them (`missing={{{name!r}: ...}}`) or drop it",
@@ -89,7 +89,7 @@ REMEDIES: Remedies = {
 """What to do in Python."""
 
 UNNAMED: Remedies = {
-    ("feature", False): "write 2,5 as 2.5, turn it into numbers, or drop it",
+    ("feature", False): "write 2,5 as 2.5 and 1,000 as 1000, turn it into numbers, or drop it",
 }
 """The same for columns without names, where it differs."""
 

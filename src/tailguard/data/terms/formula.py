@@ -110,6 +110,11 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
             spline := _spline(names.get(column, column), _values(keywords))
         ):
             return spline
+        case ast.Call(func=ast.Name("offset")):
+            raise InputError(
+                "formula must not have an offset: declare it as offset=, or as exposure= without "
+                f"a logarithm; got {shown(text)}."
+            )
         case ast.Call(func=ast.Name(name)) if name in FUNCTIONS:
             return str(term_of(text.replace("np.", "", 1)))
         case ast.Call(func=ast.Name(name)) if name in LEARNED:
