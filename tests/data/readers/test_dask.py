@@ -63,6 +63,7 @@ def test_fits_have_the_bits_of_the_array(frame):
             assert digest(linear().fit(source, target="cost")) == expected
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # a call of Dask
 def test_small_files_that_dask_would_read_together_stay_apart(frame, tmp_path):
     """Dask joins files when it reads few of their columns, so parts would depend on columns."""
     wide = frame.assign(**{f"other_{k}": 0.5 for k in range(10)})
@@ -71,10 +72,12 @@ def test_small_files_that_dask_would_read_together_stay_apart(frame, tmp_path):
     table = DaskTable(dd.read_parquet(tmp_path))
     for names in (COLUMNS, ["cost", *COLUMNS], list(wide)):
         assert [len(batch) for batch in table.batches(names, 1000)] == [2000] * 3
-    expected = digest(linear().fit(frame[COLUMNS], frame["cost"]))
-    source = dd.read_parquet(tmp_path)
-    found = linear().set_params(schema={"features": COLUMNS, "target": "cost"}).fit(source)
-    assert digest(found) == expected
+    schema = {"features": COLUMNS, "target": "cost"}
+    fits = [
+        linear().set_params(schema=schema).fit(source)
+        for source in (wide, dd.read_parquet(tmp_path))
+    ]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
 
 
 class Watched(ProcessPoolExecutor):
