@@ -102,10 +102,10 @@ def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
 
 def _seconds(column: Any, pattern: str | None) -> FloatArray:
     """Return the seconds after 1970 of each cell; NaN if it is not a date."""
-    dtype = getattr(column, "dtype", None)
+    dtype: Any = getattr(column, "dtype", None)
     if is_a(dtype, "pandas", "CategoricalDtype"):  # its levels have a date type if all are dates
-        levels = _seconds(dtype.categories, pattern)
-        return np.append(levels, np.nan)[getattr(column, "array", column).codes]
+        levels = np.append(_seconds(dtype.categories, pattern), np.nan)
+        return np.asarray(levels[getattr(column, "array", column).codes])
     seconds = _seconds_of_column(column)
     if seconds is None:
         cells = cells_of(column)
