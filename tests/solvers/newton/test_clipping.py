@@ -8,7 +8,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.queries.column_histograms import Bins
-from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, NoisyDistribution
+from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import (
     MISFIT,
     RowNormDistribution,
@@ -115,6 +115,17 @@ def test_a_shift_raises_the_level_on_skewed_residuals_most():
     ]
     assert rise[0] > 2.0 * rise[1]
     assert rise[2] < 1.5
+
+
+def test_a_bias_that_cancels_at_one_limit_counts_as_that_of_higher_limits():
+    """Predictions too high in some rows and too low in others have a mean bias of zero."""
+    points = np.add.outer([0.1, 1.0, -4.0], [-0.4, -0.1, 0.0, 0.4]).ravel()
+    mass = np.repeat([0.77, 0.2, 0.03], POINTS) / POINTS
+    distribution = NoisyDistribution(points, mass, 1.0, 1e3, np.array([-4.0, 0.0, 0.5, 1.0]))
+    slopes = SlopeDistribution(None, distribution)
+    assert abs(slopes.bias(0.5)) < 0.2 * abs(slopes.bias(1.4))
+    assert slopes.bias(0.3) > 0.0
+    assert clip(slopes, n_rows=30_000, mu=0.1, shift=1.0).slope_limit > 1.4
 
 
 @pytest.mark.parametrize("level", [1.0, 3.0])

@@ -332,7 +332,9 @@ def choose_clip(
     kept = np.array([slopes.curvature(limit) for limit in slope_limits])
     slope_variance = np.array([slopes.variance(limit) for limit in slope_limits])
     bias = np.array([slopes.bias(limit) for limit in slope_limits])
-    squared_bias = shift * bias**2
+    # Rows with small targets and rows with large ones have biases of opposite sign, whose mean may
+    # pass zero at some limit. So the bias is at least that of any higher limit.
+    squared_bias = shift * np.maximum.accumulate(np.abs(bias)[::-1])[::-1] ** 2
     if slopes.of_bounded_residual_loss:
         squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     # Row lengths are weighted by curvature. If no slopes are released, the curvature equals the
