@@ -117,6 +117,7 @@ def test_a_budget_is_spent_and_never_exceeded(rho, share, calibration):
 
 def test_a_large_smoothness_costs_what_the_literature_says():
     assert arsinh_rho(2.0, 1e-9) == pytest.approx(10.0 / 2.0, rel=1e-6)
+    assert arsinh_rho(3e4, 1e-9) == pytest.approx(3e4 * (3e4 + 3.0) / 2.0, rel=1e-6)
     assert arsinh_smoothness(rho=50.0, share=0.5) == pytest.approx(3.720, abs=1e-3)
 
 

@@ -126,7 +126,7 @@ def arsinh_shift(rho: float, smoothness: float, calibration: str = "tight") -> f
 
 def _cost_of(smoothness: float) -> float:
     """Return ``sqrt(2 rho)`` for a change of scale alone."""
-    by_slope = SCALE_SLOPE * math.expm1(min(smoothness, 9.0))
+    by_slope = SCALE_SLOPE * math.expm1(min(smoothness, 700.0))  # no overflow
     return min(by_slope, math.sqrt(smoothness * (smoothness + 3.0)))
 
 

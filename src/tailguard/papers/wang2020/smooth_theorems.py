@@ -121,13 +121,13 @@ def sample_aggregate(
     public = solver.query(n_features).calibrate_event(facts.n_rows, n_features, share)
     blocks = int(public.facts["n_blocks"])
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
-    radius = min(radius, facts.diameter / 4.0)  # minimisers lie in the ball
-    noise = max(4.0 * radius, _least_scale(facts, public)) / public.shift
+    # Minimisers lie in the ball, so none is farther from another than its diameter.
+    noise = max(min(4.0 * radius, facts.diameter), _least_scale(facts, public)) / public.shift
     layout = solver.layout if public.facts["layout"] == solver.layout else "none found"
     least = least_of(facts, variance / n_features)
     options = {name: public.facts[name] for name in ("n_blocks", "overlap")}
     statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **options)
-    squared = 4.0 * radius**2 + n_features * noise**2
+    squared = min(2.0 * radius, facts.diameter) ** 2 + n_features * noise**2
     return theorem_of(
         facts,
         statement,
