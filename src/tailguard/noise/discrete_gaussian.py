@@ -6,19 +6,20 @@ once, at its first use, in decimal arithmetic of 70 digits and without floats. S
 the same integers.
 
 A first draw ``x`` from the table is widened by ``x <- 32 x + (another draw)``; five levels give a
-standard deviation of about 6.7e7 lattice steps. In each widening the finer draw has a standard
-deviation of 64 / 32 = 2 steps of the coarse lattice, which is above the smoothing parameter of that
-lattice. So the sum is a discrete Gaussian again. At two levels the relative error of probabilities
-is at most 1.2e-34 (checked in the tests); later widenings, of a wider draw, are even closer.
+standard deviation of about 6.7e7 lattice steps. In each widening the added draw has a standard
+deviation of 64 / 32 = 2 steps of the lattice of ``32 x``, which is above the smoothing parameter of
+that lattice. So the sum is a discrete Gaussian again. At two levels the relative error of
+probabilities is at most 1.2e-34 (checked in the tests); later widenings, of a wider draw, are even
+closer.
 
 The books account for a rounded continuous Gaussian, whose release is mu-GDP since rounding is
-post-processing. Let ``a = k / std**2``. The probability of ``k`` under the rounded Gaussian,
-divided by that under the discrete Gaussian, is the mean over a uniform ``u`` in [-1/2, 1/2] of
-``cosh(a u) exp(-u**2 / (2 std**2))``. This is at most ``sinh(a / 2) / (a / 2) <= exp(a**2 / 24)``,
-and by Jensen's inequality at least ``exp(-1 / (24 std**2))``. No draw lies beyond 11.4 standard
-deviations, so the logarithm of the ratio stays within ``z**2 / (24 std**2)`` for ``z`` of 11.4:
-1.2e-15 at five levels, 1.2e-12 at four. (In total variation the two laws are ``0.0202 / std**2``
-apart: 4.5e-18 and 4.6e-15.)
+post-processing. The probability of an integer ``k`` under the rounded Gaussian, divided by that
+under the discrete Gaussian, is the mean over a uniform ``u`` in [-1/2, 1/2] of
+``cosh(a u) exp(-u**2 / (2 std**2))`` with ``a = k / std**2``. This is at most
+``sinh(a / 2) / (a / 2) <= exp(a**2 / 24)``, and by Jensen's inequality at least
+``exp(-1 / (24 std**2))``. No draw lies beyond 11.4 standard deviations, so the logarithm of the
+ratio stays within ``z**2 / (24 std**2)`` for ``z`` of 11.4: 1.2e-15 at five levels, 1.2e-12 at
+four. (In total variation the two laws are ``0.0202 / std**2`` apart: 4.5e-18 and 4.6e-15.)
 
 Reference
 ---------
@@ -71,8 +72,8 @@ def _cumulative_probabilities() -> list[int]:
     with decimals(70):
         ratio = (Decimal(-1) / (2 * BASE_STD**2)).exp()  # weight(1) / weight(0)
         weights = [Decimal(1)]
-        for distance in range(LARGEST):
-            weights.append(weights[-1] * ratio ** (2 * distance + 1))
+        for x in range(LARGEST):
+            weights.append(weights[-1] * ratio ** (2 * x + 1))
         both_sides = weights[:0:-1] + weights
         total = sum(both_sides)
         return [int(below * 2**128 / total) for below in accumulate(both_sides[:-1])]

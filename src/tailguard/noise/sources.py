@@ -29,7 +29,7 @@ class CryptographicSource:
     """
 
     private = True
-    n_drawn = 0
+    n_drawn = 0  # not counted: no run can draw these words again
 
     def move_to(self, n_drawn: int) -> None:
         """Do nothing: these words have no order."""
@@ -52,7 +52,7 @@ class SimulationSource:
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.PCG64(check_integer("random_state", seed, minimum=0))
-        self.n_drawn = 0
+        self.n_drawn = 0  # the place in the stream, from which a resumed run draws on
 
     def move_to(self, n_drawn: int) -> None:
         """Skip to the word after the first ``n_drawn`` of the seeded stream."""
@@ -63,7 +63,7 @@ class SimulationSource:
         """Return the next ``count`` words of the seeded stream."""
         self.n_drawn += count
         words: Words = self._generator.random_raw(count)
-        words.setflags(write=False)  # the same type as the words of the private source
+        words.setflags(write=False)  # as the words of the private source
         return words
 
 

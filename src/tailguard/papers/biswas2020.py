@@ -1,6 +1,6 @@
 """CoinPress, the private mean of Biswas, Dong, Kamath and Ullman (2020): a rival of ``tg.mean``.
 
-Each round clips records to a ball around the last released centre; their noised mean is the next
+Each round clips records to a ball around the centre released before; their noised mean is the next
 centre, and balls shrink round by round.
 
 *Needed for privacy.* Nothing of the data. In a round of radius ``R`` one replaced record moves the
@@ -57,7 +57,7 @@ class CoinPress(MeanMethod):
     scale
         A public bound on the standard deviation in every direction.
     center
-        The same coordinate of the ball's centre for every column.
+        Every coordinate of the ball's centre: one number for all columns.
     n_rounds
         How many rounds; None takes the number, at most ten, whose last round has the least noise.
     failure_probability
@@ -118,9 +118,10 @@ class CoinPress(MeanMethod):
     def radii(self, n_rows: int, n_features: int, *mus: float) -> list[float]:
         """Return the clip radius of each round, given the mu that each spends.
 
-        A ball of radius r around a centre holds the mean; in scales the records then lie within
-        ``r + tail(beta / n)``, and the noised mean within ``tail(beta)`` times its standard
-        deviation.
+        In units of ``scale``: if a ball of radius r around a centre holds the mean, the n records
+        lie within ``r + tail(beta / n)`` of the centre, and the noised mean lies within
+        ``tail(beta)`` times its standard deviation of the mean. Here ``beta``, ``chance`` in the
+        code, is half of a round's share of ``failure_probability``.
         """
         chance = self.failure_probability / (2.0 * len(mus))
         reach, radii = self.radius / self.scale, []
@@ -138,7 +139,7 @@ class CoinPress(MeanMethod):
         return 2.0 * clip_norm / (facts.n_rows * mus[-1]), n_rounds, clip_norm
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
-        """Release a clipped mean in each round, around the answer of the last round."""
+        """Release a clipped mean in each round, around the answer of the round before."""
         n_rows, d = gate.n_records, gate.n_features
         stages = [stage for stage in plan.stages for _ in range(stage.times)]
         radii = self.radii(n_rows, d, *(stage.mu for stage in stages))

@@ -103,7 +103,7 @@ def arsinh_smoothness(rho: float, share: float, calibration: str = "tight") -> f
     if calibration == "numerical":
         return min(LARGEST_CERTIFIED, math.sqrt(2.0 * rho * share / SMOOTHNESS_COST))
     spent = share * math.sqrt(2.0 * rho)
-    # The second is the root of t (t + 3) = part^2, written without cancellation.
+    # The root of t (t + 3) = spent^2, written without cancellation.
     by_root = 2.0 * spent**2 / (3.0 + math.sqrt(9.0 + 4.0 * spent**2))
     return max(math.log1p(spent / SCALE_SLOPE), by_root)
 

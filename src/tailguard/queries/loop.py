@@ -82,7 +82,8 @@ def compiled_loop(
     function takes the type of the records' features, and this argument of the loop is a matrix of
     that type. ``"matrix"``, ``"vector"`` and ``"flags"`` are arrays. ``"places"`` is a vector of
     whole numbers, and ``"counts"`` a matrix of whole numbers. An array whose kind begins with
-    ``"in "`` may be read-only. ``"shifts"`` is three numbers, and all other kinds are one number.
+    ``"in "`` may be read-only. ``"shifts"`` is three numbers. Any other kind is one number, of the
+    Numba type of this name, such as ``"float64"``.
 
     Sums are added in the written order. If the loop ``reorders``, several terms are added at once,
     in an order that depends only on their number.
@@ -137,8 +138,8 @@ def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
     """Emit the call of a function of LLVM by its name."""
     from llvmlite import ir  # type: ignore[import-untyped] # noqa: PLC0415
 
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
     return builder.call(function, arguments)
 
 

@@ -9,10 +9,10 @@ Given the order, a replaced record keeps its place, and only blocks with this pl
 
 *Proof.* Write ``r(i, t)`` for the distance from point i to the t-th nearest point, itself included.
 One record changes at most s points: one if the blocks are disjoint, else the number of blocks that
-may hold it. Let ``t0 = ceil((m + s) / 2) + 1``. Take t0 points of a data set and t0 points of its
-neighbour: the two sets share an unchanged point. So the centres are at most the sum of the two
-smallest radii apart. For an unchanged point, ``r(i, t0)`` on the neighbour is at most
-``r(i, t0 + s)``. Let
+may hold it. Let ``t0 = ceil((m + s) / 2) + 1``. (In the code m is ``n_points``, s is ``overlap``
+and t0 is ``first_ball``.) Take t0 points of a data set and t0 points of its neighbour: the two sets
+share an unchanged point. So the centres are at most the sum of the two smallest radii apart. For an
+unchanged point, ``r(i, t0)`` on the neighbour is at most ``r(i, t0 + s)``. Let
 
     ``h(k) = the ((k + 1) s + 1)-th smallest r(i, t0 + (k + 1) s)``,
 
@@ -118,7 +118,8 @@ def largest_overlap(n_blocks: int) -> int:
 def overlapping_blocks(n_rows: int, n_blocks: int, order: int) -> tuple[IntArray, ...] | None:
     """Draw ``n_blocks`` sets of ``n_rows // n_blocks`` places each; ``order`` is the draw's seed.
 
-    The draw does not depend on which records have these places: blocks are as public as ``order``.
+    The draw depends on these three numbers only, and not on the secret order of the records, so the
+    places in each block are public.
 
     *Guarantee.* No record is in more than ``largest_overlap(n_blocks)`` blocks.
 
@@ -264,17 +265,17 @@ class SampleAggregate(SmoothQuery):
 
     def _facts(self, n_rows: int, smoothness: float) -> dict[str, float | int | str]:
         """Return the number of blocks, their layout, and how many of them may hold one record."""
-        n_blocks, layout, overlap = self._blocks(n_rows, smoothness), "disjoint", 1
+        n_blocks, layout, overlap = self._count_blocks(n_rows, smoothness), "disjoint", 1
         if self.layout == "overlapping" and overlapping_blocks(n_rows, n_blocks, DRAW):
             layout, overlap = "overlapping", largest_overlap(n_blocks)
         return {"n_blocks": n_blocks, "layout": layout, "overlap": overlap}
 
-    def _blocks(self, n_rows: int, smoothness: float) -> int:
+    def _count_blocks(self, n_rows: int, smoothness: float) -> int:
         """Return the number of blocks; refuse more blocks than records."""
         # Two more disjoint blocks multiply the least scale by exp(-smoothness). For overlapping
-        # blocks, the root of their number must grow by two.
-        rounds = math.ceil(2.0 / smoothness * math.log(n_rows))
-        useful = FEWEST_BLOCKS + (rounds if self.layout == "disjoint" else rounds**2)
+        # blocks, the root of their number must grow by two. ``growth`` divides the scale by n_rows.
+        growth = math.ceil(2.0 / smoothness * math.log(n_rows))
+        useful = FEWEST_BLOCKS + (growth if self.layout == "disjoint" else growth**2)
         n_blocks = self.n_blocks or max(
             FEWEST_BLOCKS, min(n_rows // self.least_rows, useful, MOST_BLOCKS)
         )

@@ -2,13 +2,14 @@
 
 One record with features ``x``, target ``y`` and offset ``o`` has the standardised row
 ``s = (clip((x - center) / scale, -bound, bound), 1?, y?)`` and the whitened row
-``u = s @ whitening``. Its score ``s @ weights + offset`` uses the row as it is. Only in a sum
-is the row shortened, so slopes that average zero at the truth still do so (Mallows weights).
+``u = s @ whitening``. Its score ``s @ weights + offset`` uses the row as it is. The row is
+shortened only where it enters a sum, so slopes that average zero at the truth still do so (Mallows
+weights).
 
 A view holds public or released numbers only, so reading a record through it depends on that record
-alone. A chunk goes through a compiled loop, one matrix product, which depends on that chunk alone,
-and another loop; NumPy computes vectors with one number per record. Loops are compiled at first
-use: ``map_rows()`` returns the loop, and ``map_rows()(...)`` runs it.
+alone. A chunk goes through a compiled loop, one matrix product and another loop, and no step sees
+other chunks; NumPy computes vectors with one number per record. Loops are compiled at first use:
+``map_rows()`` returns the loop, and ``map_rows()(...)`` runs it.
 
 Reference
 ---------
@@ -49,11 +50,17 @@ class Sight:
 
     Attributes
     ----------
+    read
+        The records in released units, as ``Units.read`` returns them.
+    lines
+        One line per row of the matrix applied: those of ``mapped``, then products with weights.
     mapped
-        Whitened rows, one in each column, over ``read.powers`` of two, so that no square overflows.
+        Whitened rows, one in each column, each divided by its power of two in ``read.powers``, so
+        that no square overflows.
     length, inverse
-        Lengths of the whitened rows, and ``shrunk`` (an argument of ``View.read``) over those of
-        the columns of ``mapped``; both are zero if a row has no direction.
+        Lengths of the whitened rows, times the size of the factor that ``View.times`` names; and
+        ``shrunk`` (an argument of ``View.read``) divided by the length of each column of
+        ``mapped``, with the factor's sign. Both are zero if a row has no direction.
     score, target
         Scores, with several classes one row per class, and standardised targets; meaningless for
         void records.
@@ -167,14 +174,15 @@ class View:
         """Return weights of the standardised coordinates; refuse a view or weights of wrong sizes.
 
         With ``n_classes`` they are a matrix with one row per class. ``rows_alone`` states that a
-        query uses rows and their lengths, and no score: then a row may be the contribution of a
-        record to several classes.
+        query uses rows and their lengths, and no score. Only ``ClassView`` needs to know this: its
+        rows are contributions to several classes, which have no single score.
         """
         height = len(self.whitening)
         weights = np.zeros(height) if state is None else np.array(state, dtype=np.float64)
         n_coordinates = self.units.size + int(self.target_in_row)
         if n_classes is not None and weights.shape[:-1] != (n_classes,):
             raise InputError(f"weights must have a row for each of {n_classes} classes.")
+        # A truth value counts as 1, which skips the axis of classes.
         fits = weights.shape[n_classes is not None :] == (n_coordinates,)
         if height != n_coordinates or not fits:
             raise InputError(
@@ -203,9 +211,9 @@ class View:
             return
         scores = scores or self.times != "one"
         # Products with the transposed map put one number of every record side by side.
-        parts = [self._map] * lengths + [np.atleast_2d(weights)] * scores
-        released = np.asarray(np.concatenate(parts), dtype=np.float64)
-        width = len(parts[0]) * lengths
+        matrices = [self._map] * lengths + [np.atleast_2d(weights)] * scores
+        released = np.asarray(np.concatenate(matrices), dtype=np.float64)
+        width = len(matrices[0]) * lengths
         seen: Sight | None = None
         for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
             if seen is None or seen.read is not read:
@@ -326,11 +334,11 @@ class Weighting:
 
         For squared slopes the own weight is squared as well, since it is a factor of the slope.
         """
-        own, counts = seen.weight, self._of(view, seen)
-        counts = np.where(counts > 0.0, counts, 0.0)  # a comparison with NaN is false
+        own, relative = seen.weight, self._of(view, seen)
+        relative = np.where(relative > 0.0, relative, 0.0)  # a comparison with NaN is false
         if own is None:
-            return counts
-        return counts * (own * own if self.kind == "squared-slope" else own)
+            return relative
+        return relative * (own * own if self.kind == "squared-slope" else own)
 
     def _of(self, view: View, seen: Sight) -> FloatArray:
         if self.kind == "one":
@@ -369,7 +377,8 @@ def level_factors(
 ) -> FloatArray:
     """Return factors of rows: the part of each step between levels that ``reach`` climbs.
 
-    They include the share of the level and the weight, and cut a column of ``mapped`` to ``limit``.
+    ``reach`` is a record's slope, or the signed length of its contribution. The factors cut a row
+    of length ``lengths`` to ``limit``. They include the share of the level and the weight.
     """
     factors = np.empty((levels.size, reach.size))
     climb()(reach, lengths, seen.inverse, limit, levels, shares, factors)

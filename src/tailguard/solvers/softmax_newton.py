@@ -87,12 +87,12 @@ COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
 COUNTS_SIGNIFICANCE, LEAST_COUNTS, LARGEST_COUNTS = 280.0, 0.01, 0.2
 CHOICE_SHARE = 0.1
 # The share of mu**2 for the correction, and the n * mu from which there is a correction:
-# LEAST_CORRECTED, or CORRECTED_CUBE times the cube of the number of weights besides those of the
-# first class if that is more. Above this limit four tables and three simulated laws lose at most
-# .0073 of the explained part of the loss, in the mean of 4 fits (six classes of drivers, 50
-# weights). With a share of .55 at two thirds of the limit they lost .027; with .55 at 80 times the
-# power 1.5 of the number of weights they lost .13. Three classes with weak signals lost .05 at
-# 2,000, and .004 (one of 12 fits .019) at 3,800.
+# LEAST_CORRECTED or, if that is more, CORRECTED_CUBE times the cube of ``_n_free_weights``. Losses
+# by a correction, as parts of the explained loss, in the mean of 4 fits: above this limit, on four
+# tables and three simulated laws, at most .0073 (six classes of drivers, 50 weights); .027 with a
+# share of .55 at two thirds of the limit; .13 with .55 at 80 times the power 1.5 of the number of
+# weights. Three classes with weak signals lost .05 at an n * mu of 2,000, and .004 (one of 12 fits
+# .019) at 3,800.
 CORRECTION_SHARE, LEAST_CORRECTED, CORRECTED_CUBE = 0.3, 3800.0, 1.0
 # The unit of n * mu per weight in the number of rounds (``rounds_for``), and the most rounds.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
@@ -138,16 +138,16 @@ class SoftmaxNewton:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
-        purpose = "for more than two classes by the default method."
-        require(problem.intercept, f"fit_intercept must be True {purpose}")
-        require(not problem.has_offset, f"offset must be None {purpose}")
-        require(problem.constraint is None, f"constraint must be None {purpose}")
+        here = "for more than two classes by the default method."
+        require(problem.intercept, f"fit_intercept must be True {here}")
+        require(not problem.has_offset, f"offset must be None {here}")
+        require(problem.constraint is None, f"constraint must be None {here}")
         two, mu = _of_two(problem), guarantee.gaussian_mu()
         only_counts = scales_hide(two, guarantee, bulk=1.0)
         if only_counts and constant_hides(two, mu):
             raise refusal(two, guarantee)
         shares = _shares(problem, mu)
-        coordinates = sum(
+        coordinates = sum(  # the same for every mu
             stage.coordinates for stage in _stages(problem, shares, 1.0, only_counts=only_counts)
         )
         may_be_hidden = only_counts or rarely_beats_constant(two, guarantee)
@@ -223,17 +223,17 @@ def _of_two(problem: Problem) -> Problem:
     return replace(problem, loss=Logistic())
 
 
-def _width(problem: Problem) -> int:
+def _n_free_weights(problem: Problem) -> int:
     """Return the number of weights without those of the first class."""
     return problem.size - problem.n_features - 1
 
 
 def _shares(problem: Problem, mu: float) -> Shares:
-    """Return the shares of two classes, but with rounds for the weights of all classes."""
+    """Return the budget's shares as for two classes, but with rounds for the weights of all."""
     budget, two = problem.n_rows * mu, _of_two(problem)
     counts = min(max((COUNTS_SIGNIFICANCE / budget) ** 2, LEAST_COUNTS), LARGEST_COUNTS)
     rounds = rounds_for(problem.size, budget, ROUNDS_UNIT, MOST_ROUNDS)
-    enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _width(problem) ** 3)
+    enough = budget >= max(LEAST_CORRECTED, CORRECTED_CUBE * _n_free_weights(problem) ** 3)
     shares = replace(shares_for(two, mu), rounds=rounds, sample=0, early=0)
     return replace(
         shares, constant=counts, fit_choice=CHOICE_SHARE, correction=CORRECTION_SHARE * enough
@@ -258,7 +258,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, only_counts: bool) -
     planned = [(name, purpose, share, 1, size) for name, purpose, share, size in releases]
     if only_counts:
         return tuple(planned_stages(planned, mu))
-    width = _width(problem)
+    width = _n_free_weights(problem)
     planned += correction_releases(width, shares.correction, curved=True, sampled=False)
     stages = planned_stages(planned, mu) + shares.units_stages(_of_two(problem), mu)
     purpose = "gradients of all classes, for a Newton step each"
@@ -266,7 +266,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, only_counts: bool) -
 
 
 def _fitted(
-    session: FitSession, plan: Plan, units: Units, detected: FloatArray, shares: FloatArray
+    session: FitSession, plan: Plan, units: Units, detected: FloatArray, frequencies: FloatArray
 ) -> Solution:
     """Whiten rows, take the rounds, and choose between the fit, half of it and its constant."""
     view = View(None, units, np.diag(detected.astype(np.float64)), bound=session.shares.bound)
@@ -280,8 +280,9 @@ def _fitted(
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
     rows = RowNormDistribution(distribution, whitening.effective_dim)
     if not rows.seen:
-        return _constant(plan, shares, "no coefficient was fitted: noise hid how long records are")
-    contrasts = Contrasts.at(shares)
+        note = "no coefficient was fitted: noise hid how long records are"
+        return _constant(plan, frequencies, note)
+    contrasts = Contrasts.at(frequencies)
     # The gradient of all classes has sqrt(2) times the norm of that of two classes. Each contrast
     # has its own noise.
     clipping = choose_clip(
@@ -295,12 +296,13 @@ def _fitted(
     contrast_weights, noise = _take_rounds(session, view, clipping, contrasts, start)
     weights_of = np.kron(contrasts.basis, view.whitening)
     constant, weights = (
-        (weights_of @ each.ravel()).reshape(len(shares), -1) for each in (start, contrast_weights)
+        (weights_of @ each.ravel()).reshape(len(frequencies), -1)
+        for each in (start, contrast_weights)
     )
-    geometry = (session, view, shares, whitening, clipping)
+    geometry = (session, view, frequencies, whitening, clipping)
     weights, estimate = corrected(*geometry, weights, weights_of * noise.ravel())
     candidates = usable(np.array([constant, weights, (constant + weights) / 2.0]))
-    return _kept(session, plan, view, shares, candidates, estimate)
+    return _kept(session, plan, view, frequencies, candidates, estimate)
 
 
 def _take_rounds(
@@ -327,6 +329,7 @@ def _take_rounds(
         variance = start.size * noise_std**2
         part = min(LARGEST_PART, LARGEST_PART**2 / variance)
         precision = np.array([noise for *_, noise in steps]) ** -2.0
+        # Take the step if it moves further than the average of all steps would.
         if part > precision[-1] / precision.sum():
             move = MOMENTUM * max(1.0 - variance / LARGEST_PART, 0.0) * move + part * newton
             position = position + move
@@ -350,16 +353,17 @@ def _averaged(
 
 
 def _kept(
-    session: FitSession, plan: Plan, view: View, shares: FloatArray, weights: FloatArray,
+    session: FitSession, plan: Plan, view: View, frequencies: FloatArray, weights: FloatArray,
     estimate: Estimate | None,
 ) -> Solution:  # fmt: skip
     """Keep the fit if its mean loss is clearly below that of the constant.
 
-    Half of the fit is kept if only its loss is clearly below that of the constant, or if its loss
-    is clearly below that of the fit. The choice does not change the estimand of intervals.
+    The half-way point between constant and fit is kept instead if its loss is clearly below that of
+    the fit, or if the fit's loss is not clearly below that of the constant. The choice does not
+    change the estimand of intervals.
     """
     stage, units = session.stage(CHOICE), view.units
-    query, margin = compare_classes(session, view, shares, stage)
+    query, margin = compare_classes(session, view, frequencies, stage)
     differences = session.ask(query, weights, stage)
     left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
     levels = {*chain(*session.problem.levels)} if session.plans(LEVELS) else {}
@@ -370,7 +374,7 @@ def _kept(
     bounds = view.bound * np.where(left_out, math.inf, units.scale)
     bounds = np.column_stack([units.center - bounds, units.center + bounds])
     if not differences.min() < -margin:
-        constant = _constant(plan, shares, SHARES_KEPT)
+        constant = _constant(plan, frequencies, SHARES_KEPT)
         if estimate is None or not estimate.settled:
             return constant
         note = SHARES_PREDICTED
@@ -382,9 +386,9 @@ def _kept(
     return replace(solution, feature_bounds=bounds, score_bounds=query.score_bounds)
 
 
-def _constant(plan: Plan, shares: FloatArray, note: str) -> Solution:
+def _constant(plan: Plan, frequencies: FloatArray, note: str) -> Solution:
     """Return the solution that predicts the shares of the classes."""
-    n_features, scores = plan.problem.n_features, np.log(shares)
-    coef = np.column_stack([np.zeros((len(shares), n_features)), scores - scores.mean()])
+    n_features, scores = plan.problem.n_features, np.log(frequencies)
+    coef = np.column_stack([np.zeros((len(frequencies), n_features)), scores - scores.mean()])
     units = Units.raw(n_features, intercept=True)
     return solution_of_classes(plan, coef, None, units, [NOT_FITTED] * n_features, note)

@@ -55,11 +55,12 @@ def descent_bound(
 ) -> float:
     """Excess risk of projected descent on any gradient oracle, averaged over its iterates.
 
-    ``D^2 / (2 eta T) + eta (R^2 + G^2) + D B`` for bias ``B`` (at all points at once) and root
-    mean squared error ``G`` of the oracle.
+    ``D^2 / (2 eta T) + eta (R^2 + G^2) + D B`` for ``T`` steps of size ``eta``, diameter ``D``,
+    gradient bound ``R``, and the oracle's bias ``B`` (at all points at once) and root mean squared
+    error ``G``.
 
     *Reference.* Kamath, Liu and Zhang 2022, Theorem 3.1; Zhao and others 2024, Lemma 3, with
-    smoothness times diameter for ``R``.
+    smoothness times diameter as the gradient bound.
 
     Examples
     --------
@@ -80,7 +81,8 @@ def smooth_descent_bound(
 ) -> float:
     """Excess risk of projected descent with steps of ``1 / smoothness``, on average over points.
 
-    ``b D^2 / (2 T) + D G``: an error ``G`` of the gradient costs at most the diameter times ``G``.
+    ``b D^2 / (2 T) + D G`` for smoothness ``b``: an error ``G`` of the gradient costs at most the
+    diameter ``D`` times ``G``.
 
     *Reference.* Wang and others 2020, proof of Theorem 8, for any gradient error ``G`` along the
     way.
@@ -107,9 +109,10 @@ def strongly_convex_descent_bound(
 ) -> float:
     """Excess risk of descent on strongly convex losses, with all constants.
 
-    ``(b / 2) (2 r^(2T) D^2 + 2 G^2 / ((1 - r)^2 (a + b)^2))`` with the contraction ``r`` for steps
-    of ``1 / (a + b)``. For another ``step_size`` h up to ``2 / (a + b)`` the distance shrinks by
-    ``1 - h a``, and the bound is ``(b / 2) (2 (1 - h a)^(2T) D^2 + 2 (G / a)^2)``.
+    ``(b / 2) (2 r^(2T) D^2 + 2 G^2 / ((1 - r)^2 (a + b)^2))`` for strong convexity ``a``,
+    smoothness ``b`` and the contraction ``r`` of steps of ``1 / (a + b)``. For another
+    ``step_size`` h up to ``2 / (a + b)`` the distance shrinks by ``1 - h a``, and the bound is
+    ``(b / 2) (2 (1 - h a)^(2T) D^2 + 2 (G / a)^2)``.
 
     *Correction.* The paper's first display bounds the distance and not the risk, and its sum lacks
     a term; summing the geometric series avoids its factor ``T``.
@@ -166,7 +169,7 @@ class Step:
     size: float = math.nan
 
     def by_root(self, facts: Facts, n_steps: int) -> "Step":
-        """Return the step with the size of theorems for convex losses."""
+        """Return the step with size ``diameter / (gradient_bound sqrt(n_steps))``."""
         known = {"diameter": facts.diameter, "gradient_bound": facts.gradient_bound}
         return replace(self, size=steps.descent_step_size(**known, n_steps=n_steps))
 
@@ -186,7 +189,7 @@ def convex_theorem(
     """Full-batch descent with the printed ``count`` of steps or, with tight noise, with more.
 
     It averages its points. If ``smooth`` it returns the last one, as theorems for steps of
-    ``1 / smoothness`` do, and the bound is :func:`smooth_descent_bound`.
+    ``1 / smoothness`` do; the stated bound, :func:`smooth_descent_bound`, is that of the average.
     """
     n_steps = facts.steps(count)
     printed_mu = step_of(n_steps).printed_mu
@@ -225,6 +228,7 @@ def _spent(facts: Facts, step: Step, n_steps: int, *, disjoint: bool = False) ->
     query = step.oracle.query(None, Units.raw(facts.n_features, intercept=False))
     ideal = Gaussian(step.printed_mu / root)
     spent = share_with_rounding(query, n_rows, facts.n_features, ideal)
+    # ``_noise`` subtracts the margin again.
     return GDP(amount_of(spent) * root / (1.0 - BUDGET_MARGIN))
 
 
@@ -261,7 +265,7 @@ def _bound(facts: Facts, step: Step, n_steps: int, spent: Guarantee, smooth: boo
 
 
 def settled_blocks(facts: Facts, n_groups: float, error_of: Callable[[int, int], float]) -> int:
-    """Return the number of steps on disjoint blocks with at least two records a group.
+    """Solve for the number of steps on disjoint blocks; each group keeps at least two records.
 
     ``error_of(n_steps, n_rows)`` is the error of a gradient of ``n_rows`` records.
     """
@@ -274,7 +278,7 @@ def settled_blocks(facts: Facts, n_groups: float, error_of: Callable[[int, int],
 
 
 def printed_blocks(facts: Facts, error: float) -> int:
-    """Return the number of steps of the printed rule, whose ``error`` does not depend on it."""
+    """Return the printed number of steps, for an ``error`` that does not depend on that number."""
     return facts.steps(steps.printed_strongly_convex_steps(error=error, **facts.shape))
 
 

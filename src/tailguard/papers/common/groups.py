@@ -46,8 +46,8 @@ def group_count_with_probability(
     >>> round(group_count_with_probability(failure_probability=0.1, **sizes), 3)
     168.112
     """
-    chances = n_features * diameter * n_rows / failure_probability
-    return max(1.0, n_features * math.log(chances))
+    ratio = n_features * diameter * n_rows / failure_probability
+    return max(1.0, n_features * math.log(ratio))
 
 
 @checked

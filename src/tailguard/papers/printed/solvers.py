@@ -35,7 +35,7 @@ from tailguard.solvers.sample_and_aggregate import SampleAndAggregate
 
 @dataclass(frozen=True)
 class PrintedTrimmedOracle(Oracle):
-    """The oracle of Algorithm 3, with the printed scale."""
+    """The oracle of Wang and others, Algorithm 3, with the printed scale."""
 
     def query(self, loss: Loss | None, units: Units) -> Any:
         """Return the query for gradients of ``loss`` of records read in ``units``."""
@@ -44,10 +44,10 @@ class PrintedTrimmedOracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedSampleAndAggregate(SampleAndAggregate):
-    """Sample and aggregate with the printed scale, and overlapping blocks if a draw is found."""
+    """Sample and aggregate with the printed scale, and overlapping blocks if a draw succeeds."""
 
     layout: str = "overlapping"
-    calibration: str = "published"
+    calibration: str = "published"  # the printed constants
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Choose blocks and noise from public numbers only."""
@@ -64,7 +64,7 @@ class PrintedSampleAndAggregate(SampleAndAggregate):
 
 @dataclass(frozen=True)
 class FromTheStart(NoisyGradientDescent):
-    """Descent that averages the points of its gradients: the start counts, the last point not."""
+    """Descent that averages the points of its gradients: the start and all points but the last."""
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Average again; this reads only released points."""
@@ -80,7 +80,8 @@ class PrintedHardThresholding(HardThresholding):
     Attributes
     ----------
     asked
-        The promise as stated: plans first subtract the imperfection of samplers from a promise.
+        The guarantee as its user states it. ``form`` gets less: plans first subtract what imperfect
+        samplers cost.
     """
 
     asked: Guarantee | None = None
@@ -102,6 +103,6 @@ def printed_form(guarantee: Guarantee, n_selected: int, n_free: int) -> tuple[st
 
     *Reference.* Tao, Wu, Cheng and Wang 2022, Algorithm 4; valid for any delta up to 1/2.
     """
-    asked = printed_in(guarantee)
-    nats = -(n_selected + n_free) * math.log(asked.delta)
-    return "peeled-laplace", asked.epsilon / (4.0 * math.sqrt(2.0 * nats))
+    terms = printed_in(guarantee)
+    nats = -(n_selected + n_free) * math.log(terms.delta)
+    return "peeled-laplace", terms.epsilon / (4.0 * math.sqrt(2.0 * nats))

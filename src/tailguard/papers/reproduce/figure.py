@@ -19,16 +19,16 @@ MOST_COLUMNS = 3  # of panels: with more, their text is too small
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend or the title
-TITLE_LETTERS = 13  # of 9 points in an inch: the widest of all titles has 14
+TITLE_LETTERS = 13  # an inch, of 9 points: 14 letters of the widest title fill an inch
 ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
 """The labels of horizontal axes, by the last word of a panel's title."""
-COINCIDE = 0.02  # of a panel's height, two widths of a line: closer ones leave no gap
+COINCIDE = 0.02  # of a panel's height, two widths of a line: closer curves look like one
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
     "printed": {"linestyle": "--", "linewidth": 1.0, "markerfacecolor": "none"},
     "tight": {"linestyle": "-"},
 }
-"""Noise -> its style of lines, in a figure that has noises."""
+"""Noise -> its style of lines, in a figure that has noises; ``"-"`` is a curve without noise."""
 
 Looks = dict[str, dict[str, Any]]
 
@@ -38,24 +38,24 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     plt = _pyplot()
     panels = results.panels
     looks = _looks(dict.fromkeys(curve for _, curve, _ in results.keys))
-    n_lines = math.ceil(len(panels) / MOST_COLUMNS)
-    n_columns = math.ceil(len(panels) / n_lines)
+    panel_rows = math.ceil(len(panels) / MOST_COLUMNS)
+    n_columns = math.ceil(len(panels) / panel_rows)
     n_legend = math.ceil(len(looks) / n_columns)
-    width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * n_lines
+    width, height = max(PANEL_SIZE[0] * n_columns, LEAST_WIDTH), PANEL_SIZE[1] * panel_rows
     margin = LEGEND_LINE * (n_legend + 0.5)
     source = wrap(f"{experiment.source}: {experiment.title}", int(TITLE_LETTERS * width))
-    title = [*source, _told(experiment, results)]
+    title = [*source, _caption(experiment, results)]
     above = LEGEND_LINE * (len(title) + 1)
     total = height + margin + above
-    plot, axes = plt.subplots(n_lines, n_columns, figsize=(width, total), squeeze=False)
-    for axis, panel in zip(axes.flat, panels, strict=False):
+    plot, grid = plt.subplots(panel_rows, n_columns, figsize=(width, total), squeeze=False)
+    for axis, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axis, experiment.axes, results, panel, looks)
-    for axis in list(axes.flat)[len(panels) :]:
+    for axis in list(grid.flat)[len(panels) :]:
         axis.axis("off")
     plot.suptitle("\n".join(title), fontsize=9, y=1.0 - 0.25 * above / total)
     plot.tight_layout(rect=(0, margin / total, 1, 1))
     named: dict[str, Any] = {}
-    for axis in axes.flat:
+    for axis in grid.flat:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
             named.setdefault(name, handle)
     named = {name: named[name] for name in looks if name in named}
@@ -66,7 +66,7 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     plt.close(plot)
 
 
-def _told(experiment: Experiment, results: Results) -> str:
+def _caption(experiment: Experiment, results: Results) -> str:
     """Describe the curves and bands."""
     n_seeds = results.n_seeds
     if n_seeds == 1:
@@ -94,7 +94,7 @@ def _pyplot() -> Any:
 
 
 def _save(plot: Any, path: Path) -> None:
-    """Write a PNG of 256 colours, a third as large as one of all."""
+    """Write a PNG of 256 colours, a third as large as one of all colours."""
     from PIL import Image  # noqa: PLC0415 - comes with matplotlib
 
     with BytesIO() as drawn:
@@ -109,8 +109,8 @@ def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Look
     noises = {noise for *_, noise in results.keys}
     for own, name, noise in results.keys:
         if own == panel:
-            alone = noise != "printed" or (panel, name, "tight") not in results.keys
-            label = name if alone else f"_{name}"  # which no legend shows
+            in_legend = noise != "printed" or (panel, name, "tight") not in results.keys
+            label = name if in_legend else f"_{name}"  # which no legend shows
             found = results.summaries(own, name, noise)
             line = LINES[noise] if noises != {"-"} else {}
             _draw_curve(axis, axes, found, label, looks[name] | line)
@@ -155,7 +155,7 @@ def _looks(curves: Iterable[str]) -> Looks:
 
 
 def _note(results: Results, panel: str, *, log: bool = True) -> str:
-    """Name a panel's curves that have one place, or medians within :data:`COINCIDE` of another."""
+    """Name a panel's curves that are one point, or that coincide: see :data:`COINCIDE`."""
     lines = {
         f"{name}, printed" if noise == "printed" else name: {
             each.x: math.log(each.median) if log and each.median > 0.0 else each.median

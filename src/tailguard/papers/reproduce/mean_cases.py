@@ -1,7 +1,7 @@
 """How each row of the table of rates is run: the method, the moment, and the grids.
 
 Rates ignore logarithms. Numbers that grow with a logarithm, those of groups and of trimmed records,
-therefore have one value at all points of a grid: that of the largest point, which is valid at all.
+therefore have one value on the whole grid: that of its largest point, which all points admit.
 """
 
 import math
@@ -33,7 +33,8 @@ from tailguard.papers.wang2020.means import PrintedSoft
 from tailguard.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 LEAST_UNITS = 2.0  # of the moment: lower thresholds clip the body of the data
-# The trimmed mean gets a range, in units of the moment; its scale is a sixteenth of the range.
+# The trimmed mean gets this range, in units of the moment, and takes a sixteenth of its width as
+# the scale of the data.
 RANGE = 1.0
 MOST_TRIMMED = 0.05  # part of the records at either end: more would trim the body of the data
 
@@ -43,7 +44,8 @@ class RateCase:
     """One row of the table, at the orders of the moment at which it is measured.
 
     ``options`` returns the method's options from the facts of a point and those of the grid's
-    largest point.
+    largest point. ``kind`` is the kind of moment, None for a method that takes none. ``norm`` says
+    that the method clips norms, and ``printed`` that noise is the paper's.
     """
 
     name: str
@@ -55,7 +57,7 @@ class RateCase:
     norm: bool = False
     printed: bool = False
     theory: str | None = None  # the rate's name, if it is not the case's
-    symmetric_axes: tuple[Literal["n", "d"], ...] = ("n", "d")  # what a law without bias can show
+    symmetric_axes: tuple[Literal["n", "d"], ...] = ("n", "d")  # measured on a symmetric law
 
     @property
     def rate(self) -> MeanRate:
@@ -79,14 +81,14 @@ class RateCase:
         return method, method.plan(facts.problem, facts.guarantee)
 
     def presses(self, plan: MeanPlan) -> bool:
-        """Whether the threshold clips the tail alone, above any floor of the theory."""
+        """Whether the threshold clips only the tail, and is above the least one of the theory."""
         settings = plan.settings
         if "trimmed at either end" in settings:
             return float(settings["trimmed at either end"]) <= MOST_TRIMMED * plan.problem.n_rows
         if not self.norm:
             return float(settings["threshold"]) > self.least_units
         root = math.sqrt(plan.problem.n_features)
-        # Beyond this budget the theory's clip norm follows sampling.
+        # With more budget the theory's clip norm depends on n / d alone, and not on noise.
         budget = usable_share(plan.guarantee, coordinates=most_coordinates(plan.problem))
         private = amount_of(budget) ** 2 / 2.0 / int(settings.get("groups", 1)) <= 1.0 / root**2
         return private and float(settings["clip norm"]) > self.least_units * root
@@ -146,8 +148,9 @@ ROWS = (
     RateCase("trimmed", Trimmed, None, (2.0, 3.0), partial(_trimming, "numerical")),
     RateCase("clipped", Clipped, "directional", (2.0, 3.0), _nothing, norm=True),
     RateCase("iterative", Iterative, "directional", (2.0, 3.0), _nothing, norm=True),
-    # The proved constants trim more records and need more rows. Along n, where no bias helps, no
-    # grid has enough rows; along d they would take longer than all other rows together.
+    # The proved constants trim more records and need more rows. Not on a symmetric law, which has
+    # no bias: along n no grid has enough rows for noise to dominate; along d they would take longer
+    # than all other rows of this table together.
     RateCase("trimmed-tight", Trimmed, None, (2.0, 3.0), partial(_trimming, "tight"),
              theory="trimmed", symmetric_axes=()),
 )

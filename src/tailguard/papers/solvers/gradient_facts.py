@@ -1,8 +1,9 @@
 """Public assumptions on gradients, and the clip level and step that follow from them.
 
 *As printed*, gradients are clipped to ``r a^(1/q)``, with ``a = epsilon n / sqrt(d log(1/delta) log
-n)``: n counts the records of a phase or of a round, but all records in the logarithm. The eta of a
-round is ``D / n^s`` times the least of ``1 / L``, ``a^(1-1/q) / (r n^((p+1)/2))`` and
+N)``. In the clip norm n counts the records of a phase, and N those of its round. In the step size
+n counts the records of the round, and N all records. The step parameter eta of a round is
+``D / n^s`` times the least of ``1 / L``, ``a^(1-1/q) / (r n^((p+1)/2))`` and
 ``1 / (n^((p-1)/2) L^2 sqrt(log(n) log(1/b)))``, for the Lipschitz constant ``L`` of the loss. The
 algorithm sets the power s and the chance b. The printed eta of Algorithms 4 and 5 has an a without
 ``log(1/delta)``.
@@ -57,13 +58,13 @@ class GradientFacts:
         """Set defaults for columns of unit scale and slopes of about 1."""
         typical = math.sqrt(problem.size)
         limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
-        steepest = math.inf if problem.scored is None else problem.scored.slope_bound()
+        slope_bound = math.inf if problem.scored is None else problem.scored.slope_bound()
         return cls(
             size=problem.size,
             row_limit=limit,
-            scale=scale or min(typical, limit) * min(steepest, 1.0),
+            scale=scale or min(typical, limit) * min(slope_bound, 1.0),
             order=order,
-            largest=steepest * limit,
+            largest=slope_bound * limit,
         )
 
     def clip_norm(self, n_rows: int, mu: float, *, factor: float = NOISE_FACTOR) -> float:
@@ -100,8 +101,8 @@ class PrintedSchedule:
     n_rows
         The number of records of the whole run.
     facts
-        Facts about gradients. Their scale and order are the paper's r and q, so the moment of order
-        ``2 q`` of a gradient's norm is ``r ** (2 q)``.
+        Facts about gradients. Their scale and order are the paper's r and q; the paper has the
+        moment of order ``2 q`` of a gradient's norm, which is at most ``r ** (2 q)``.
     epsilon, delta
         The promise.
     exponent
@@ -142,7 +143,10 @@ class PrintedSchedule:
     def step_parameter(
         self, n_rows: int, diameter: float, *, power: float = 0.5, chance: float | None = None
     ) -> float:
-        """Return the eta of a round of ``n_rows`` records; ``chance`` is delta by default."""
+        """Return the eta of a round of ``n_rows`` records; ``chance`` is delta by default.
+
+        Algorithms 4 and 5 state a chance; their a has no ``log(1/delta)``.
+        """
         steepest, p = self.steepest, self.exponent
         nats = max(1.0, math.log(n_rows)) * -math.log(chance or self.delta)
         reach = self.reach(n_rows)

@@ -77,8 +77,8 @@ def trimmed_strongly_convex(
     spent = ZCDP(facts.rho) if converts else facts.guarantee
     oracle = _trimmed_oracle(facts, mean_range, n_trimmed, proof)
     noise, sampling, bias = _trimmed_errors(facts, oracle, n_steps, spent)
-    least = least_of(facts, facts.moment.scale**2)
-    statement = statement_of("wang2020.trimmed_strongly_convex", facts, least)
+    lower_bound = least_of(facts, facts.moment.scale**2)
+    statement = statement_of("wang2020.trimmed_strongly_convex", facts, lower_bound)
     step = descent.Step(oracle, bias, sampling, size=step_size)
     return descent.strongly_convex_theorem(
         facts, statement, step, n_steps, disjoint=False, following=(noise, spent)
@@ -115,7 +115,7 @@ def sample_aggregate(
     if facts.n_steps is not None:
         raise InputError(f"n_steps must be None here: nothing descends; got {facts.n_steps!r}.")
     n_features, variance = facts.n_features, facts.moment.bound * facts.n_features
-    solver = _central(facts, proof, n_blocks=n_blocks, least_rows=least_rows, layout=layout)
+    solver = _solver(facts, proof, n_blocks=n_blocks, least_rows=least_rows, layout=layout)
     usable = solver.promise(facts.guarantee, n_features)
     share = Approximate(usable.epsilon, usable.delta)
     public = solver.query(n_features).calibrate_event(facts.n_rows, n_features, share)
@@ -123,10 +123,10 @@ def sample_aggregate(
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
     # Minimisers lie in the ball, so none is farther from another than its diameter.
     noise = max(min(4.0 * radius, facts.diameter), _least_scale(facts, public)) / public.shift
-    layout = solver.layout if public.facts["layout"] == solver.layout else "none found"
-    least = least_of(facts, variance / n_features)
+    drawn = solver.layout if public.facts["layout"] == solver.layout else "none found"
+    lower_bound = least_of(facts, variance / n_features)
     options = {name: public.facts[name] for name in ("n_blocks", "overlap")}
-    statement = statement_of("wang2020.sample_aggregate", facts, least, layout, **options)
+    statement = statement_of("wang2020.sample_aggregate", facts, lower_bound, drawn, **options)
     squared = min(2.0 * radius, facts.diameter) ** 2 + n_features * noise**2
     return theorem_of(
         facts,
@@ -141,7 +141,7 @@ def sample_aggregate(
 
 
 def _check_proof(facts: Facts, proof: str) -> None:
-    """Refuse a proof that would be ignored, or that is the name of a calibration."""
+    """Refuse an unknown proof, or one that ``calibration="printed"`` would ignore."""
     check_choice("proof", proof, PROOFS)
     if facts.prints and proof != PROOFS[0]:
         raise InputError(
@@ -172,7 +172,7 @@ def _trimmed_oracle(
     return make_oracle("trimmed", **stated, calibration=proof)
 
 
-def _central(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
+def _solver(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
     """Return the solver, with the noise of this ``proof`` or the printed noise."""
     _check_proof(facts, proof)
     options = {name: value for name, value in shape.items() if value is not None}
@@ -186,7 +186,8 @@ def _trimmed_errors(
 ) -> tuple[float, float, float]:
     """Predict noise, sampling error and bias of a coordinate with exponential tails.
 
-    Tails end at about ``scale * log(n / m)``, which is also the gap between order statistics there.
+    Kept values end at about ``scale * log(n / m)`` if m are trimmed. The noise follows their range,
+    which is taken to be as large.
     """
     n_rows, scale = facts.n_rows, facts.moment.scale
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))

@@ -37,7 +37,7 @@ from tailguard.solvers.noisy_gradient_descent import NoisyGradientDescent
 from tailguard.solvers.oracles import make_oracle
 
 SECOND = (2.0, 2.0)
-"""The lowest and highest order of moments: higher ones are converted to second ones."""
+"""The range of orders that theorems use: a moment of higher order is converted to a second one."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def stochastic(
         raise InputError("n_steps must be None here: batch_rows and n_passes say how many.")
     usable = usable_guarantee(facts.spent(), n_steps * facts.n_features)
     stage = Batches("shuffled", n_steps, n_batches).stage(usable, 0.0, n_rows, facts.n_features)
-    # The budget of all steps, if each has its stage's mu on its own records.
+    # ``_step`` takes the mu of all steps on the same records; a step has its stage's mu on its own.
     step = _step(facts, n_steps, batch_rows, stage.mu * math.sqrt(n_steps))
     noise = noise_of(step.oracle, facts, n_rows=batch_rows, mu=stage.mu)
     solver = NoisyGradientDescent(
@@ -167,9 +167,9 @@ def _stochastic_bound(
     scale, smoothing = (float(step.oracle.parameters[name]) for name in ("scale", "smoothing"))
     bias = facts.moment.bound * (1.0 + 1.0 / smoothing) / (2.0 * scale)
     error = facts.root_size * math.hypot(step.bias, noise)
-    reach = facts.diameter**2 / (2.0 * step_size)
-    reach += 2.0 * step_size * (facts.gradient_bound**2 + error**2)
-    return reach / math.sqrt(n_steps) + facts.diameter * facts.root_size * bias
+    numerator = facts.diameter**2 / (2.0 * step_size)
+    numerator += 2.0 * step_size * (facts.gradient_bound**2 + error**2)
+    return numerator / math.sqrt(n_steps) + facts.diameter * facts.root_size * bias
 
 
 def _step(
@@ -184,16 +184,16 @@ def _step(
         budget = facts.mu if whole_mu is None else whole_mu
         scale = facts.into(parameters.noise_aware_scale, n_rows=n_rows, n_steps=n_steps, mu=budget)
     printed_mu = None
-    bend = {"scale": scale, "smoothing": smoothing}
+    truncation = {"scale": scale, "smoothing": smoothing}
     if facts.prints:
         epsilon, delta = facts.printed_terms
         terms = {"n_steps": n_steps, "epsilon": epsilon, "delta": delta}
         printed = facts.into(parameters.printed_noise_std, **terms)
-        move = facts.into(parameters.sensitivity, **bend)
-        printed_mu = move * math.sqrt(n_steps) / printed
-    error = facts.into(bounds.smoothed_mean_error, n_rows=n_rows, **bend)
+        sensitivity = facts.into(parameters.sensitivity, **truncation)
+        printed_mu = sensitivity * math.sqrt(n_steps) / printed
+    error = facts.into(bounds.smoothed_mean_error, n_rows=n_rows, **truncation)
     return descent.Step(
-        make_oracle("soft", **bend),
+        make_oracle("soft", **truncation),
         bias=error,  # with sampling
         typical_sampling=facts.sampling(n_rows),
         printed_mu=printed_mu,

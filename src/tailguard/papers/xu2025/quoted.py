@@ -9,9 +9,10 @@ the smoothness and the strong convexity; hidden constants are 1.
 
 *Needed for accuracy.* Smooth convex losses on a set of diameter 1. Functions with ``lipschitz`` in
 their name need gradients of norm at most 1, the others a moment of their norm. ``scale`` is the
-root of that moment: of order ``2 moment_order`` in the upper bounds for large Lipschitz constants,
-where it may be :func:`~tailguard.papers.xu2025.parameters.averaged_scale`, and of order
-``moment_order`` in the others.
+root of that moment. Where a formula has ``R``, the moment is of order ``2 moment_order``, and
+:func:`~tailguard.papers.xu2025.parameters.averaged_scale` may be the scale. Where it has ``r``, and
+in lower bounds, the moment is of order ``moment_order``. Formulas write k for ``moment_order`` and
+theta for ``growth``.
 """
 
 import math
@@ -140,7 +141,7 @@ def norm_strongly_convex_bound(
 def norm_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, scale: float = 1.0
 ) -> float:
-    """Least excess risk of rho-zCDP algorithms beside rows 6 and 7 of the table.
+    """Lower bound on the excess risk of rho-zCDP algorithms, in rows 6 and 7 of the table.
 
     :func:`norm_bound` with ``sqrt(rho)`` in place of epsilon.
 
@@ -160,7 +161,7 @@ def norm_lower_bound(
 def norm_strongly_convex_lower_bound(
     *, n_rows: int, n_features: int, moment_order: float, rho: float, scale: float = 1.0
 ) -> float:
-    """Least excess risk of rho-zCDP algorithms beside row 8 of the table.
+    """Lower bound on the excess risk of rho-zCDP algorithms, in row 8 of the table.
 
     :func:`norm_strongly_convex_bound` with ``sqrt(rho)`` in place of epsilon.
 

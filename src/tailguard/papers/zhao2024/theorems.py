@@ -71,11 +71,11 @@ def iterative_convex(
 
     ``n_groups`` is not the theorem's, which exceeds the size of most data. ``centre`` is
     ``"updates"``, the paper's, or ``"median"`` or ``"geometric-median"``, equally private and
-    faster. Updates require that a part ``level`` of the groups lies ahead. They start at ``start``,
-    the paper's c_1, which it does not specify: ``"median"``, which hardly needs updates, or
-    ``"origin"``, where they stay if the groups lie around it. With ``shuffle`` the groups are drawn
-    anew and in secret for every step, and count as a shuffle if that needs less noise: this is the
-    part of Theorem 6 that holds. The bound does not use it.
+    faster. An update moves in a direction only if a part ``level`` of the groups lies ahead.
+    Updates start at ``start``, the paper's c_1, which it does not specify: ``"median"``, which
+    hardly needs updates, or ``"origin"``, where they stay if the groups lie around it. With
+    ``shuffle`` the groups are drawn anew and in secret for every step, and count as a shuffle if
+    that needs less noise: this is the part of Theorem 6 that holds. The bound does not use it.
 
     *Reference.* Zhao and others 2024, Theorem 7 and Algorithm 3.
 
@@ -138,7 +138,8 @@ def _descent(
 ) -> Theorem:
     """Both theorems choose steps in the same way; their step count follows from ``rho``.
 
-    The gradient is at most smoothness times diameter, which the printed number of steps sets to 1.
+    Theorem 7 has ``epsilon**2`` in the place of ``rho``. The gradient is at most smoothness times
+    diameter, which the printed number of steps sets to 1.
     """
     facts = replace(facts, gradient_bound=facts.shape["smoothness"] * facts.diameter)
     clip_norm = float(oracle.parameters["clip_norm"])

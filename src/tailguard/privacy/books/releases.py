@@ -76,6 +76,7 @@ COSTS: Mapping[str, tuple[str, Callable[["Release"], Event]]] = {
 # Mechanisms whose noise scale depends on the records: sensitivity and noise are not public.
 SMOOTH = ("arsinh-normal", "smooth-gaussian")
 
+# The remark on a release of the mechanism "selected-gaussian".
 SELECTED = (
     "{name}: sensitivity over noise is that of everything in one try, model and score; of other "
     "tries nothing was released, nor how many there were, but how long the search took may tell"
@@ -94,8 +95,9 @@ class Release:
         The class of the query.
     mechanism
         ``"gaussian"``, ``"laplace"``, ``"sampled-gaussian"`` on a fresh secret sample of the
-        records, ``"selected-gaussian"`` for the best of a secret number of tries, a form of
-        peeling, or noise on a smooth scale: ``"arsinh-normal"`` or ``"smooth-gaussian"``.
+        records, ``"selected-gaussian"`` for the best of a secret number of tries,
+        ``"peeled-gaussian"`` or ``"peeled-laplace"`` for the largest entries of a vector, or noise
+        on a smooth scale: ``"arsinh-normal"`` or ``"smooth-gaussian"``.
     norm
         The norm of the sensitivity: ``"l2"`` for Gaussian noise, ``"l1"`` for Laplace noise, and
         ``"linf"``, entry by entry, for peeling and arsinh-normal noise.
@@ -185,7 +187,7 @@ class Release:
 
     def repeats(self, other: "Release") -> bool:
         """Whether this is the same release, apart from ``times``."""
-        return _but_times(self) == _but_times(other)
+        return _all_but_times(self) == _all_but_times(other)
 
     def event(self) -> Event:
         """Recompute the privacy event of this release alone, from its numbers."""
@@ -221,7 +223,7 @@ class Release:
         return asdict(self)
 
 
-_but_times = attrgetter(*[each.name for each in fields(Release) if each.name != "times"])
+_all_but_times = attrgetter(*[each.name for each in fields(Release) if each.name != "times"])
 
 
 def _laplace_ratio(release: Release) -> float:

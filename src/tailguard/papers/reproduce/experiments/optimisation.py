@@ -20,7 +20,7 @@ from tailguard.papers.reproduce.results import Point, Results
 UPPER, LOWER = "slope of the theorem", "slope of the lower bound"
 
 
-# Verdicts of slopes, the worst first; that of several orders is the worst of them.
+# Verdicts of slopes, the worst first. A claim on moments of several orders gets its worst verdict.
 ORDERED: tuple[judges.Outcome, ...] = (
     "does not hold",
     "not reached at this size",
@@ -36,7 +36,7 @@ class RiskSlope:
     case: risk_cases.RiskCase
     axis: risk_cases.Axis
     order: float
-    n_points: int = 4  # of a grid: a decade is short
+    n_points: int = 4  # of the grid, which is about a decade long
 
     @property
     def panel(self) -> str:
@@ -57,21 +57,21 @@ class RiskSlope:
 
     def predicted(self, bound: str, reading: str = "tight") -> float:
         """Return the slope of the theorem or of the lower bound, corrected or as printed."""
-        case = self.case
-        stated = (case.upper, case.printed) if bound == UPPER else (case.lower, case.printed_lower)
-        slopes = stated[1] if reading == "printed" and stated[1] else stated[0]
+        case, upper = self.case, bound == UPPER
+        tight, printed = (case.upper, case.printed) if upper else (case.lower, case.printed_lower)
+        slopes = printed if reading == "printed" and printed else tight
         return float(getattr(slopes(1.0 - 1.0 / self.order), self.axis))
 
     @property
     def drawn(self) -> dict[str, float]:
         """Curve -> slope: one of each bound, or two if it is corrected along the axis."""
-        found: dict[str, float] = {}
+        lines: dict[str, float] = {}
         for bound in (UPPER, LOWER):
             slopes = self.predicted(bound, "printed"), self.predicted(bound)
             same = slopes[0] == slopes[1]
             names = [bound] if same else [f"{bound}, {each}" for each in ("printed", "corrected")]
-            found |= dict(zip(names, slopes, strict=False))
-        return found
+            lines |= dict(zip(names, slopes, strict=False))
+        return lines
 
 
 def list_slopes(paper: str, *, quick: bool) -> list[RiskSlope]:
@@ -90,7 +90,8 @@ def has_risk_rate(case: risk_cases.RiskCase, axis: risk_cases.Axis) -> judges.Ju
 
     The claim holds within the tolerance of the theorem's slope. It does not hold if the risk falls
     more slowly, or grows faster. If the risk does better, it does not reach the theorem's worst
-    case. Noise is tight in both readings: they compare with the printed and the corrected slope.
+    case. Both readings measure with tight noise: one compares with the printed slope, the other
+    with the corrected slope.
     """
 
     def judge(results: Results, reading: str) -> judges.Decision:
@@ -100,33 +101,33 @@ def has_risk_rate(case: risk_cases.RiskCase, axis: risk_cases.Axis) -> judges.Ju
         shown, verdicts = [], set()
         for order in case.orders:
             slope = RiskSlope(case, axis, order)
-            measured = results.curve(slope.panel, slope.curve, "tight")
-            if len(measured) < 2:
+            curve = results.curve(slope.panel, slope.curve, "tight")
+            if len(curve) < 2:
                 continue
-            found, wanted = judges.slope_of(measured), slope.predicted(UPPER, reading)
-            verdicts.add(_verdict(found, wanted))
+            fitted, stated = judges.slope_of(curve), slope.predicted(UPPER, reading)
+            verdicts.add(_verdict(fitted, stated))
             shown.append(
-                f"{found.mean:.2f} ± {found.high - found.mean:.2f} of {wanted:.2f}, lower bound "
+                f"{fitted.mean:.2f} ± {fitted.high - fitted.mean:.2f} of {stated:.2f}, lower bound "
                 f"{slope.predicted(LOWER, reading):.2f} (k = {order:g})"
             )
-        worst = [each for each in ORDERED if each in verdicts]
-        if not worst:
+        worst_first = [each for each in ORDERED if each in verdicts]
+        if not worst_first:
             return judges.NOT_RUN
-        words = "seeds do not tell: " if worst[0] == "not reached at this size" else ""
+        words = "seeds do not tell: " if worst_first[0] == "not reached at this size" else ""
         if axis == "n":
             shown.append(f"at mu = 1 from n = {case.spans[0][0] * case.base[2]:.0e}")
-        return judges.Decision(worst[0], words + "; ".join(shown))
+        return judges.Decision(worst_first[0], words + "; ".join(shown))
 
     return judge
 
 
-def _verdict(found: judges.FittedSlope, wanted: float) -> judges.Outcome:
-    """Compare a slope with the theorem's; undecided if only the interval contains it."""
-    if found.near(wanted):
+def _verdict(fitted: judges.FittedSlope, stated: float) -> judges.Outcome:
+    """Compare slopes; the claim is "not reached" if only the interval has the theorem's slope."""
+    if fitted.near(stated):
         return "holds"
-    if found.low <= wanted <= found.high:
+    if fitted.low <= stated <= fitted.high:
         return "not reached at this size"
-    return "does not hold" if found.mean > wanted else "better than the theorem"
+    return "does not hold" if fitted.mean > stated else "better than the theorem"
 
 
 def risk_cell(slope: RiskSlope) -> Cell:
@@ -138,17 +139,17 @@ def risk_cell(slope: RiskSlope) -> Cell:
         theorems = [case.theorem(slope.axis, size, order=order) for size in slope.sizes]
         risks = [case.task.excess(theorem, law, seed) for theorem in theorems]
         places = np.log(slope.sizes)
-        found = [
+        points = [
             Point(slope.panel, slope.curve, "tight", size, risk)
             for size, risk in zip(slope.sizes, risks, strict=True)
         ]
         for name, power in slope.drawn.items() if order == case.orders[0] else ():
             line = np.exp(power * (places - places.mean()) + np.mean(np.log(risks)))
-            found += [
+            points += [
                 Point(slope.panel, name, "-", size, float(height))
                 for size, height in zip(slope.sizes, line, strict=True)
             ]
-        return found
+        return points
 
     return Cell(f"{slope.panel}, {slope.curve}", measure)
 
