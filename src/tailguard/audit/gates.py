@@ -44,8 +44,9 @@ class KnownOrder(Partitions):
 class AttackedGate(Gate):
     """A gate that keeps its noised numbers in ``heard``, before any post-processing.
 
-    A mutant divides smooth scales by ``factor``; 1 is correct. ``keeps_books`` is False for a
-    repetition of a run that was recorded before.
+    A mutant draws noise that is too small by ``factor``; 1 is correct. This class does so for noise
+    whose scale depends on the records, and mutants do it for all other noise. ``keeps_books`` is
+    False for a repetition of a run that was recorded before.
     """
 
     factor = 1.0
@@ -144,7 +145,7 @@ def understated(query: Any, factor: float) -> Relayed:
 def _with_budget(stage: Stage, factor: float) -> Stage:
     """Return a stage with ``factor`` times the budget and the same kind of noise."""
     asked = stage.asked
-    assert isinstance(asked, Gaussian | Laplace)  # for smooth noise the scale is understated
+    assert isinstance(asked, Gaussian | Laplace)  # other noise is understated in the query
     amount = asked.mu if isinstance(asked, Gaussian) else asked.epsilon
     return Stage.of(type(asked)(amount * factor), stage.name, stage.purpose, 1, stage.size)
 
@@ -210,11 +211,11 @@ class OverheardGate(AttackedGate):
     ) -> IntArray:
         clean: list[IntArray] = []
 
-        def heard(answer: IntArray) -> IntArray:
+        def keep(answer: IntArray) -> IntArray:
             clean.append(answer)
             return answer
 
-        noised = super()._noised(Relayed(query, heard), state, calibration, read)
+        noised = super()._noised(Relayed(query, keep), state, calibration, read)
         with np.errstate(all="ignore"):
             other = query.answer(self.there, state, calibration)
         step = calibration.grid / self.booked.noise_std

@@ -1,7 +1,7 @@
-"""Audits of every registered query on its worst pair, through the gate, from all released numbers.
+"""Audits of every registered query: its worst pair is released through the gate and attacked.
 
-With Gaussian noise the attack projects the numbers onto the line through the two answers; this is
-the likelihood ratio. With Laplace noise the data have many equal columns, each with its own
+With Gaussian noise the attack projects all released numbers onto the line through the two answers;
+this is the likelihood ratio. With Laplace noise the data have many equal columns, each with its own
 release. For a single number the best event is that it exceeds the higher answer.
 
 Reference
@@ -53,7 +53,7 @@ PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
 """Queries that are audited with Laplace noise on equal columns; each column has one answer."""
 
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
-UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))
+UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))  # centres and radii: cells as they are
 OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] = {
     "value-histograms": (
         ValueHistograms(CELLS, 1), np.zeros((N_COLUMNS, 1)), (-9.0, 0.0), (9.0, 0.0),
@@ -72,8 +72,8 @@ OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] =
 """Queries of cells with Laplace noise: query, state, and the cell and the group of both records.
 
 All columns are equal. Within a column, several released numbers differ between the neighbours; a
-count is one number. A value and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``,
-to 1."""
+count is one number. A value and its square move furthest in l1 norm from -0.3012, ``-1 / (2 b)``
+with ``b`` the weight of squares in ``BoundedMoments``, to 1; 9 is cut to 1."""
 
 
 def gaussian_rates(mu: float) -> Rates:
@@ -164,10 +164,10 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
 
 def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     """Return the audit of a query with Laplace noise, on equal columns."""
-    pair = _columns(worst_pair(name))
+    pair = _on_equal_columns(worst_pair(name))
     stage = Stage.of(Laplace(epsilon * N_COLUMNS), name, "", 1, N_COLUMNS)
     rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
-    low, high = (_exact(pair.query, pair.state, each, Laplace(stage.mu)) for each in rows)
+    low, high = (_exact(pair.query, pair.state, each, stage.asked) for each in rows)
     scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
         f"query {name}, Laplace",
@@ -193,7 +193,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     stage = Stage.of(asked, name, "", 1, query.sensitivity(1, 1).size)
     rows = []
     for cell, group in records:
-        data = np.zeros((N_ROWS, N_COLUMNS + 1))
+        data = np.zeros((N_ROWS, N_COLUMNS + 1))  # only record 4, chosen arbitrarily, differs
         data[4] = [*[cell] * N_COLUMNS, group]
         rows.append(make_rows(data))
     low, high = (_exact(query, state, each, asked) for each in rows)
@@ -221,7 +221,7 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     )
 
 
-def _columns(pair: WorstPair) -> WorstPair:
+def _on_equal_columns(pair: WorstPair) -> WorstPair:
     """Return the pair with its query on many columns, all equal to its first."""
     state, units = np.zeros(N_COLUMNS), Units.raw(N_COLUMNS, intercept=False)
     if hasattr(pair.query, "units"):
@@ -230,7 +230,7 @@ def _columns(pair: WorstPair) -> WorstPair:
 
 
 def _equal_columns(pair: WorstPair, first: float) -> Rows:
-    """Return rows of equal columns; one record has the value ``first``."""
+    """Return rows of equal columns; record 4, the one that differs, has the value ``first``."""
     data = pair.background(N_ROWS)
     data[4] = first
     return make_rows(np.repeat(data[:, :1], N_COLUMNS, axis=1))
@@ -240,7 +240,8 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
     """Return the audit of a choice by peeling, which the books charge separately from the value.
 
     One magnitude rises and another falls by the whole sensitivity. So the exponential mechanism
-    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0.
+    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0. There, ``ratio`` is the
+    logarithm of how much likelier one entry is to be chosen than the other.
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
@@ -262,7 +263,8 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     """Return the audit of a trimmed mean whose median moves by its whole scale.
 
-    The books record by how many scales an answer may move. A threshold halfway proves this exactly.
+    The books record by how many scales of the noise an answer may move. The errors of a threshold
+    halfway between the answers are exactly those of this move.
     """
     options: dict[str, Any] = {"n_trimmed": 20, "resolution": 100.0, "calibration": "numerical"}
     units = Units.raw(N_COLUMNS, intercept=False)

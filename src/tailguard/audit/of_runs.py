@@ -104,7 +104,8 @@ def _both(
     gate: type[AttackedGate], solver: Solver, plan: Plan, pair: Pair, n_runs: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return all points of ``n_runs`` runs on each neighbour."""
-    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)  # no row of the audit has more runs
+    # Different values of ``seed`` share no seeds, since no case has 500 000 runs.
+    seeds = range(10**6 * seed, 10**6 * seed + 2 * n_runs)
     first, second = (
         points(gate, solver, plan, records, seeds[side::2]) for side, records in enumerate(pair)
     )
@@ -112,9 +113,9 @@ def _both(
 
 
 def _run_case(
-    name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **facts: Any
+    name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **given: Any
 ) -> ThresholdCase:
-    """Return the audit of runs by a discriminant that is learned from pilot runs."""
+    """Return the audit of runs by a discriminant of pilot runs; ``given`` are claim and rates."""
     plan = solver.plan(problem, guarantee)
 
     @cache
@@ -126,7 +127,7 @@ def _run_case(
         first, second = _both(gate, solver, plan, pair, n_runs, seed)
         return first @ weights - offset, second @ weights - offset
 
-    return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **facts)
+    return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **given)
 
 
 def solver_case(name: str, mu: float = MU) -> ThresholdCase:
@@ -143,8 +144,8 @@ def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
 
 def _solver_case(name: str, solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
     problem = Problem(Squared(), *pair[0][0].shape)
-    facts = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
-    return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **facts)
+    given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
+    return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **given)
 
 
 def mean_case(name: str, mu: float = MU) -> ThresholdCase:
@@ -153,9 +154,9 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
     X = np.zeros((N_ROWS, 1))
     other = X.copy()
     X[0], other[0] = -example.far, example.far
-    facts = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
+    given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
     problem, method = Problem(None, N_ROWS, 1), make_method(name, **example.shown)
-    return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **facts)
+    return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **given)
 
 
 def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
@@ -173,6 +174,7 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
         pair = (low, None), (high, None)
         first, second = _both(gate, method, plan, pair, n_runs, seed)
         means = first[:, :n_columns].ravel(), second[:, :n_columns].ravel()
+        # The trimmed means without noise are -2 and 2; their scores must be 0 and 1.
         return (means[0] + 2.0) / 4.0, (means[1] + 2.0) / 4.0
 
     return ThresholdCase(
@@ -244,10 +246,11 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
     change by their whole sensitivity, and moments by nearly theirs.
     """
     n_rows = 200
-    turn = np.arange(n_rows)
-    x = np.where(turn % 2, 1.0, -1.0) * (1.0 + 0.4 * (turn * 7 % n_rows) / n_rows)
-    y = np.where(turn // 2 % 2, 1.0, -1.0) * (1.0 + 0.4 * (turn * 11 % n_rows) / n_rows)
+    place = np.arange(n_rows)
+    x = np.where(place % 2, 1.0, -1.0) * (1.0 + 0.4 * (place * 7 % n_rows) / n_rows)
+    y = np.where(place // 2 % 2, 1.0, -1.0) * (1.0 + 0.4 * (place * 11 % n_rows) / n_rows)
     pair = []
+    # Each step of this loop, and of those below, writes the record that differs into place 0.
     for x[0], y[0] in ((2.0**6, 2.0**6), (-(2.0**12), 2.0**12)):
         pair.append((x[:, None].copy(), y.copy()))
     solver, problem = make_solver("whitened-newton"), Problem(Squared(), n_rows, 1)
@@ -283,9 +286,9 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
     group, if there are groups.
     """
     n_rows = 200
-    turn = np.arange(n_rows)
-    parts = ((turn * step % n_rows + 0.5) / n_rows for step in (37, 111))
-    X = np.column_stack([*(np.exp(2.0 * norm.ppf(part)) for part in parts), turn % 2.0])
+    place = np.arange(n_rows)
+    parts = ((place * step % n_rows + 0.5) / n_rows for step in (37, 111))
+    X = np.column_stack([*(np.exp(2.0 * norm.ppf(part)) for part in parts), place % 2.0])
     pair: list[Records] = []
     for X[0] in ((1e300, 0.0, 0.0), (0.0, 1e300, 1.0)):
         pair.append((X.copy(), None))
@@ -295,6 +298,6 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
         moments=True, products=not by_groups, tables=(table,),
     )  # fmt: skip
     name, problem = "summary describe", Problem(None, *X.shape)
-    # A run has about eight readings of noise, or eleven with groups, where four make a run slow.
+    # A run has about eight readings of noise. With groups it has eleven, of which four are slow.
     n_fits = 64 if by_groups else 96
     return _noise_case(name, summary, problem, (pair[0], pair[1]), mu, n_fits)

@@ -49,11 +49,12 @@ RAW = Units.raw(N_FEATURES, intercept=False)
 PLAIN = View.plain(SQUARED, RAW)
 # A map that is not diagonal, and whose rows differ in size by a factor of a thousand.
 SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0.0, 1e-3]]))
+# Pairs of records, each with three features and a target.
 OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 EVERYWHERE = (-1e6, -1e6, -1e6, 0.0), (1e6, 1e6, 1e6, 0.0)
 FAR = (0.0,) * 4, (1e6,) * 4
-VOID = (np.inf,) * 4
 OVER = (9.0, 9.0, 0.0, 0.0), (9.0, 9.0, 1.0, 0.0)  # moves from one group to another
+VOID = (np.inf,) * 4  # one record, not a pair
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ class WorstPair:
         """
         data = np.zeros((n_rows, self.width))
         data[:, N_FEATURES + 1 :] = 1.0
-        changed = ((CHANGED + 1) * self.n_groups - 1) // n_rows
-        others = [group for group in range(self.n_groups) if group != changed]
+        changed_group = ((CHANGED + 1) * self.n_groups - 1) // n_rows
+        others = [group for group in range(self.n_groups) if group != changed_group]
         for place, group in enumerate(others):
             rows = slice(*(g * n_rows // self.n_groups for g in (group, group + 1)))
             data[rows, :N_FEATURES] = -self.far if place < self.n_groups // 2 else self.far

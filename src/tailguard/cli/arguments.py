@@ -142,7 +142,7 @@ def _plain_value(text: str) -> int | float | str | None:
 
 
 def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP | PureDP:
-    """Return the guarantee that the options of a budget state."""
+    """Return the guarantee that ``--epsilon``, ``--delta`` and ``--pure`` state."""
     if pure:
         if delta is not None:
             raise InputError(f"--delta must not be given with --pure; got {delta:g}.")
@@ -245,15 +245,15 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
-    """Write the texts of ``parts`` to a file, and return the sum of their numbers."""
+    """Write parts, each a text and its number of rows, to a file; return the total of rows."""
     total = 0
     parts = iter(parts)
     first = next(parts, ("", 0))  # the source may raise: create the file afterwards
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            for text, number in chain([first], parts):
+            for text, n_rows in chain([first], parts):
                 file.write(text)
-                total += number
+                total += n_rows
     except OSError as error:
         raise InputError(f"--out could not be written: {error.strerror}.") from None
     return total
@@ -265,7 +265,7 @@ def tables_as_json(result: SummaryResult) -> dict[str, Any]:
         "title": result.title,
         "tables": [
             {
-                "title": table.title or COLUMNS,
+                "title": table.title or COLUMNS,  # the title of a table without its own
                 "header": list(table.header),
                 "rows": [
                     [

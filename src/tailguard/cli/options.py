@@ -19,9 +19,10 @@ WIDEST = 75  # the most characters in an example command of a help page
 
 
 def page(doc: str | None) -> str:
-    r"""Return the help page of a docstring; it joins the lines of a paragraph, except after \b.
+    r"""Return the help page of a docstring; it joins the lines of a paragraph.
 
-    It omits the section ``Examples`` of a function's docstring, which is for Python.
+    It keeps lines after \b, the mark of the examples of shell commands. It omits the section
+    ``Examples`` of a function's docstring, which is for Python.
     """
     text = cleandoc(doc or "").partition("\n\nExamples\n---")[0]
     paragraphs = text.replace("\\b\n", "\0").split("\n\n")

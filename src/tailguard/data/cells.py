@@ -30,10 +30,10 @@ TRUTH = {"true": 1.0, "false": 0.0}
 def cell_numbers(cells: Iterable[Any]) -> FloatArray:
     """Return cells as numbers; NaN for a cell that is not a number.
 
-    Numbers are those of Python, NumPy, ``decimal`` and ``fractions`` without an imaginary part,
-    text that ``float`` parses, and the words true and false, because a column of booleans turns
-    into text if one cell is not a boolean. A list, a tuple or an array of one number counts as that
-    number.
+    Numbers are those of Python, NumPy, ``decimal`` and ``fractions`` without an imaginary part, and
+    text that ``float`` parses. The words true and false count as 1 and 0, because a column of
+    booleans turns into text if one cell is not a boolean. A list, a tuple or an array of one number
+    counts as that number.
     """
     listed = list(cells)
     with quietly():
@@ -83,7 +83,7 @@ def _is_empty(cell: Any, missing: set[int]) -> bool:
 
 
 def _missing_types() -> set[int]:
-    """Return the types of empty cells: pandas' missing values, and real numbers (NaN)."""
+    """Return the ids of types whose cells are empty if they are no number, as NaN is."""
     pandas = sys.modules.get("pandas")
     return REAL if pandas is None else REAL | {id(type(pandas.NA)), id(type(pandas.NaT))}
 
@@ -133,7 +133,7 @@ def _float_of_fraction(ratio: Fraction) -> float:
 
 
 def cell_identifier(cell: Any) -> Identifier:
-    """Return one cell as an identifier; a failure, as for a forged object, affects no other."""
+    """Return one cell as an identifier; a failure, as for a forged object, stays with it."""
     reader = IDENTIFIERS.get(id(type(cell)))
     try:
         return None if reader is None else reader(cell)
@@ -194,7 +194,7 @@ READERS: dict[int, Callable[[Any], float]] = {
 }
 DATES = {id(kind) for kind in (np.datetime64, np.timedelta64)}
 REAL = {kind for kind, reader in READERS.items() if reader is float}
-"""Types of real numbers: a cell of these types that is not a number is NaN, and so empty."""
+"""Ids of types of real numbers: a cell of these that is not a number is NaN, and so empty."""
 
 IDENTIFIERS: dict[int, Callable[[Any], Identifier]] = {
     **{id(kind): _whole for kind in (bool, int, *_scalar_types("biu"))},

@@ -6,7 +6,8 @@ reveal the content of a record. So the column is read cell by cell, and a cell t
 is missing.
 
 The module refuses only types that no single cell can cause: categories instead of numbers, sparse
-columns, structured arrays.
+columns, structured arrays. NumPy's durations are the exception: one cell can cause them, and NumPy
+then converts all other numbers to durations.
 """
 
 import re
@@ -184,8 +185,8 @@ def _library(column: Any) -> str:
         return "numpy"
     if is_a(column, "polars", "Series"):
         return "polars"
-    arrow = is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
-    return "arrow" if arrow else "pandas"
+    is_arrow = is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
+    return "arrow" if is_arrow else "pandas"
 
 
 def _other_cells(missing: Iterable[bool]) -> list[Any]:
@@ -247,17 +248,17 @@ def _cells_of_polars(column: Any) -> list[Any]:
     return list(column.to_list())
 
 
-def _arrow_kind(arrow: Any) -> Kind:
+def _arrow_kind(dtype: Any) -> Kind:
     """Return how an Arrow type is read; a column of nothing but nulls is read by cells."""
     from pyarrow import types  # noqa: PLC0415
 
-    if types.is_dictionary(arrow):
+    if types.is_dictionary(dtype):
         return "levels"
-    text = str(arrow) in ARROW_TEXT | ARROW_BYTES or str(arrow).startswith(ARROW_UUIDS)
-    if types.is_null(arrow) or types.is_fixed_size_binary(arrow) or text:
+    textual = str(dtype) in ARROW_TEXT | ARROW_BYTES or str(dtype).startswith(ARROW_UUIDS)
+    if types.is_null(dtype) or types.is_fixed_size_binary(dtype) or textual:
         return "cells"
-    plain = types.is_boolean(arrow) or types.is_integer(arrow) or types.is_floating(arrow)
-    return "numbers" if plain or types.is_decimal(arrow) else "others"
+    plain = types.is_boolean(dtype) or types.is_integer(dtype) or types.is_floating(dtype)
+    return "numbers" if plain or types.is_decimal(dtype) else "others"
 
 
 def _floats_of_arrow(column: Any) -> FloatArray:
@@ -302,15 +303,16 @@ def _pandas_kind(column: Any) -> Kind | None:
     if is_a(dtype, "pandas", "ArrowDtype"):
         return _arrow_kind(dtype.pyarrow_dtype)
     kind = numpy_kind(dtype)
-    plain = isinstance(dtype, np.dtype) or _wraps_numpy(column)
-    return kind if kind == "numbers" or (plain and kind is not None) else "others"
+    of_numpy = isinstance(dtype, np.dtype) or _wraps_numpy(column)
+    # Durations, and pandas' own types other than numbers, are neither numbers nor text.
+    return kind if kind == "numbers" or (of_numpy and kind is not None) else "others"
 
 
 def _floats_of_pandas(column: Any) -> FloatArray:
     if isinstance(column.dtype, np.dtype) or _wraps_numpy(column):
         return _floats_of_numpy(np.asarray(column))
     if _holds_arrow(column.dtype):
-        return _floats_of_arrow(_arrow(column))
+        return _floats_of_arrow(_arrow_array(column))
     floats: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return floats
 
@@ -322,7 +324,7 @@ def _cells_of_pandas(column: Any) -> list[Any]:
         codes = getattr(column, "array", column).codes
         return [None if code < 0 else levels[code] for code in codes]
     if _holds_arrow(dtype):
-        return _cells_of_arrow(_arrow(column))
+        return _cells_of_arrow(_arrow_array(column))
     if _pandas_kind(column) == "others":
         return _other_cells(column.isna())
     # Do not use to_numpy: it may compare cells to find missing ones.
@@ -334,11 +336,11 @@ def _wraps_numpy(column: Any) -> bool:
 
 
 def _holds_arrow(dtype: Any) -> bool:
-    text = is_a(dtype, "pandas", "StringDtype") and dtype.storage == "pyarrow"
-    return text or is_a(dtype, "pandas", "ArrowDtype")
+    arrow_text = is_a(dtype, "pandas", "StringDtype") and dtype.storage == "pyarrow"
+    return arrow_text or is_a(dtype, "pandas", "ArrowDtype")
 
 
-def _arrow(column: Any) -> Any:
+def _arrow_array(column: Any) -> Any:
     return getattr(column, "array", column).__arrow_array__()
 
 

@@ -82,7 +82,10 @@ class SparseFeatures:
         return self.take(np.arange(*rows.indices(len(self))))
 
     def take(self, places: IntArray, axis: int = 0) -> Features:
-        """Return the records at these places, in this order, as a dense matrix."""
+        """Return the records at these places, in this order, as a dense matrix.
+
+        ``axis`` is 0; NumPy's ``take`` has it too.
+        """
         n_rows, n_columns = len(places), self.shape[1]
         rows, stored = _stored(self._ends, places, len(self._entries))
         columns = self._columns[stored].astype(np.int64)
@@ -98,15 +101,17 @@ class SparseFeatures:
 
 
 def _cut_to_shortest(*arrays: Any) -> list[Any]:
-    """Cut arrays to the shortest, in case one was overwritten."""
+    """Cut arrays to the shortest, in case the owner of the matrix replaced one."""
     length = min(map(len, arrays))
     return [array[:length] for array in arrays]
 
 
 def _stored(ends: IntArray, lines: IntArray, n_entries: int) -> tuple[IntArray, IntArray]:
-    """Return, for each entry of these lines, its line's place in ``lines`` and its own place.
+    """Return two numbers for each entry of some rows (of a CSC matrix: columns), the ``lines``.
 
-    Places stay within the stored entries, even if the ends were overwritten.
+    They are the place of the entry's line in ``lines``, and the place of the entry among all stored
+    ones. ``ends`` are SciPy's ``indptr``. Places stay within the stored entries, whatever ``ends``
+    holds.
     """
     first = np.clip(ends[lines].astype(np.int64), 0, n_entries)
     counts = np.clip(ends[lines + 1], first, n_entries) - first

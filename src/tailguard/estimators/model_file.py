@@ -147,22 +147,20 @@ def model_from(content: dict[str, Any]) -> Any:
     if not model.takes_exposure:
         del model.total_error_
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
-    n_lines, n_contrasts = _lines(model)
+    n_scores, n_contrasts = _scores_and_contrasts(model)
     sizes = {name: n_contrasts * (n_columns + (name == "interval_center")) for name in VECTORS}
-    sizes["coef"] = n_lines * n_columns
+    sizes["coef"] = n_scores * n_columns
     vectors = {name: getattr(model, f"{name}_") for name in VECTORS}
     _require(all(each is None or each.size == sizes[name] for name, each in vectors.items()))
     model.feature_bounds_ = _read_bounds(content["feature_bounds"], n_columns)
-    model.score_bounds_ = _read_score_bounds(content["score_bounds"], n_lines)
+    model.score_bounds_ = _read_score_bounds(content["score_bounds"], n_scores)
     model._covariance_root = _read_root(content["covariance_root"])
     model._residual_shares = _read_shares(content["residual_shares"])
-    covariance_root, n_rows = (
-        model._covariance_root,
-        n_contrasts * (n_columns + bool(model.fit_intercept)),
-    )
+    covariance_root = model._covariance_root
+    n_estimates = n_contrasts * (n_columns + bool(model.fit_intercept))
     _require(
         (covariance_root is None) == (model.coef_std_ is None)
-        and (covariance_root is None or len(covariance_root) == n_rows)
+        and (covariance_root is None or len(covariance_root) == n_estimates)
     )
     for name in ("reasons", "notes"):
         sentences = content[name]
@@ -170,8 +168,8 @@ def model_from(content: dict[str, Any]) -> Any:
             isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences)
         )
         setattr(model, f"{name}_", tuple(sentences))
-    _require(len(model.reasons_) in (0, n_rows) and isinstance(content["plan"], str))
-    _split_by_class(model, n_lines, n_contrasts)
+    _require(len(model.reasons_) in (0, n_estimates) and isinstance(content["plan"], str))
+    _split_by_class(model, n_scores, n_contrasts)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)
     if model.epsilon is None:
@@ -187,6 +185,7 @@ def _with_columns(content: dict[str, Any]) -> Any:
     missing = dict(content["missing"]) or None
     declared = content["declared_classes"]
     declared_twice = schema is not None and schema.classes is not None and declared is not None
+    # A schema names its features and declares what is missing, so the file has these only once.
     _require(schema is None or not (missing or declared_twice or not schema.features))
     if declared is not None:
         parameters["classes"] = labels(declared)
@@ -208,24 +207,24 @@ def _with_columns(content: dict[str, Any]) -> Any:
     return model
 
 
-def _lines(model: Any) -> tuple[int, int]:
-    """Return the number of classes with coefficients, and of contrasts with the first class.
+def _scores_and_contrasts(model: Any) -> tuple[int, int]:
+    """Return the number of scores, one per class, and of contrasts with the first class.
 
     Up to two classes, both numbers are one.
     """
-    classes = len(getattr(model, "classes_", ()))
-    return (classes, classes - 1) if classes > 2 else (1, 1)
+    n_classes = len(getattr(model, "classes_", ()))
+    return (n_classes, n_classes - 1) if n_classes > 2 else (1, 1)
 
 
-def _split_by_class(model: Any, n_lines: int, n_contrasts: int) -> None:
+def _split_by_class(model: Any, n_scores: int, n_contrasts: int) -> None:
     """Split vectors of coefficients that list class after class into one row per class."""
-    sizes = {"coef_": n_lines, "coef_noise_std_": n_contrasts, "coef_std_": n_contrasts}
-    for name, lines in sizes.items():
+    sizes = {"coef_": n_scores, "coef_noise_std_": n_contrasts, "coef_std_": n_contrasts}
+    for name, n_vectors in sizes.items():
         intercepts = getattr(model, name.replace("coef", "intercept"))
         value = getattr(model, name)
-        _require(np.size(intercepts) == lines)
-        if n_lines > 1 and value is not None:
-            setattr(model, name, value.reshape(lines, -1))
+        _require(np.size(intercepts) == n_vectors)
+        if n_scores > 1 and value is not None:
+            setattr(model, name, value.reshape(n_vectors, -1))
 
 
 def _check_promise(parameters: dict[str, Any], certificate: Certificate) -> None:
@@ -243,7 +242,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_numbers(value: Any) -> Any:
-    """Return a number, a vector or the columns of bounds as lists; None for non-finite numbers."""
+    """Return floats: a vector as a list, a matrix as its columns; None for non-finite numbers."""
     if np.ndim(value) > 0:
         return [_plain_numbers(each) for each in np.transpose(value)]
     return float(value) if value is not None and math.isfinite(value) else None
@@ -278,12 +277,12 @@ def _read_bounds(written: Any, n_features: int) -> FloatArray | None:
     return np.column_stack([np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)])
 
 
-def _read_score_bounds(written: Any, n_classes: int) -> FloatArray:
+def _read_score_bounds(written: Any, n_scores: int) -> FloatArray:
     """Return the bounds of a single score, or of the score of each class."""
     _require(bool(written))
     pairs = written if isinstance(written[0], list) else [written]
     bounds = np.array(_read_bounds([*zip(*pairs, strict=True)], len(pairs)))
-    _require(len(pairs) in (1, n_classes))
+    _require(len(pairs) in (1, n_scores))
     return bounds.T if len(pairs) > 1 else bounds[0]
 
 

@@ -174,11 +174,11 @@ class Plan:
 
     @cached_property
     def _total(self) -> float:
-        """The sum of the costs of stages; of the blocks in one map, only the costliest counts."""
+        """The sum of the costs of stages; of a partition, only the costliest block counts."""
         totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         for stage in self.stages:
-            block_map, block = stage.within or ("", 0)
-            totals[block_map][block] += stage.additive
+            partition, block = stage.within or ("", 0)
+            totals[partition][block] += stage.additive
         return sum(max(blocks.values()) for blocks in totals.values())
 
     @cached_property
@@ -277,7 +277,7 @@ def last_lines(
 
 
 TOTAL_ERROR = "relative error of the predicted total"
-"""The name, in ``Solution.found``, of this error: a standard error over the total itself."""
+"""The key in ``Solution.found`` of the standard error of a predicted total, over the total."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
 """How a reason begins if a coefficient has no number, or no interval."""
 
@@ -321,9 +321,9 @@ class Solution:
         Released numbers on which the run based its decisions, by their names.
     feature_bounds
         Lower and upper bound of each feature: the fit clipped the feature to them, and its
-        coefficient is the slope between them. None if no feature was clipped, or none was read.
+        coefficient is the slope between them. None if the fit clipped or read no features.
     score_bounds
-        The smallest and largest score of a prediction, which a log link may have; else infinite.
+        The smallest and largest score of a prediction; infinite unless a log link has bounds.
         With several classes, the logarithms of the smallest and largest probability of each.
 
     Examples

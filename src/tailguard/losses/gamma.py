@@ -37,6 +37,7 @@ class Gamma(PowerVariance):
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Negative log-likelihood for a shape of one, up to a term of the target alone."""
         scores, capped_scores = np.asarray(score, dtype=np.float64), bounded_exponent(score)
+        # Beyond the largest exponent the loss continues along its tangent.
         value: FloatArray = scores + np.multiply(target, np.exp(-capped_scores)) * (
             1.0 + capped_scores - scores
         )

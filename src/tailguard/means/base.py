@@ -62,7 +62,7 @@ class MeanFacts:
     def into(
         self, formula: Callable[..., float], moment: Moment | None = None, /, **others: Any
     ) -> float:
-        """Evaluate a paper's formula at the sizes, a moment and those ``others`` that it takes."""
+        """Evaluate a paper's formula at ``others`` and at those sizes and moments that it takes."""
         known: dict[str, float] = {"n_rows": self.n_rows, "n_features": self.n_features}
         if moment is not None:
             known |= {"moment_order": moment.order, "moment_bound": moment.bound}
@@ -255,9 +255,9 @@ class MeanMethod:
         tails = self.tail_assumption if facts.moment is None else facts.moment.describe()
         tails = ANY_TAIL if private else tails
         unit = IN_PRIVATE_UNITS if private else IN_USER_UNITS
-        planned = (facts.problem, facts.guarantee, stages, settings or {})
+        common = (facts.problem, facts.guarantee, stages, settings or {})
         assumed = (tails, *self.more_assumptions)
-        return MeanPlan(self.name, *planned, assumed, expected=expected, unit=unit)
+        return MeanPlan(self.name, *common, assumed, expected=expected, unit=unit)
 
 
 def column_scale(moment: Moment, n_features: int) -> float:
@@ -266,7 +266,10 @@ def column_scale(moment: Moment, n_features: int) -> float:
 
 
 def most_coordinates(problem: Problem) -> int:
-    """Return an upper bound on the numbers that any method releases: histograms and shells."""
+    """Return an upper bound on the numbers that any method releases.
+
+    Most of them are histograms of columns, and the shells of the method ``clipped``.
+    """
     return 1100 * problem.n_features + 100
 
 

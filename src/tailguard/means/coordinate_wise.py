@@ -12,21 +12,22 @@ All of this is computed with integers. The mean of a group of size ``s`` is an i
 ``middles * grid``. The median averages ``middles`` means, 1 or 2 of them. Each chunk's
 part of a group's sum is rounded to a whole multiple of ``s * middles * grid``, and these integers
 are added. The median is the sum of the ``middles`` middle integers, in steps of ``grid``, exactly.
-Neighbours differ in the part of one chunk in one group, and that part's rounding moves the integer
-by at most ``1 + 2**-8`` beyond ``|a - b| / (s * middles * grid)``, as
-:mod:`tailguard.noise.lattice` shows. As above, the sum of the middle integers moves by no more than
-the one integer. So a coordinate moves by at most ``2 * limit / (s * middles)``, plus the float
-error of one chunk, plus ``grid * (1 + 2**-8)``. This is what the calibration charges. (The relative
-error 2**-53 of the step as a float lies within the float error charged, which has 2**20 times
-that.)
+Neighbours differ in the part of one chunk in one group; let ``a`` and ``b`` be this part of each,
+before rounding. The integer of the group moves by at most ``1 + 2**-8`` more than
+``|a - b| / (s * middles * grid)``, as :mod:`tailguard.noise.lattice` shows. The sum of the middle
+integers moves by no more than this integer, again because of the sorting. So a coordinate moves by
+at most ``2 * limit / (s * middles)``, plus the float error of one chunk, plus
+``grid * (1 + 2**-8)``. This is what the calibration charges. (The step as a float has a relative
+error of 2**-53. The float error charged is 2**20 times larger and covers it.)
 
 If persons are protected, all used rows of a person are in one group. Each row is multiplied by its
-share and rounded separately. So ``a`` and ``b`` are points of the convex hull of what a row may
-add, and up to ``max_rows`` roundings move the integer; the gate charges as many for one person.
+share and rounded separately. So ``a - b`` is the difference of two points of the convex hull of
+what a row may add, apart from float errors. Up to ``max_rows`` roundings move the integer; the gate
+charges as many for one person.
 
 The method's threshold is declared, follows from a moment, or is chosen after a release of private
-units and of a histogram of the sizes of entries in these units. The last choice is the grid point
-that minimises half of the worst bias plus one standard deviation of the noise.
+units and of a histogram of the sizes of entries in these units. In the last case it is the grid
+point that minimises half of the worst bias plus one standard deviation of the noise.
 
 Reference
 ---------
@@ -60,7 +61,8 @@ from tailguard.means.base import (
     mean_solution,
     noise_std_of,
 )
-from tailguard.means.formulas import CENTRE_LOSS, group_count, whole_groups
+from tailguard.means.formulas import CENTRE_LOSS, whole_groups
+from tailguard.means.formulas import group_count as unrounded_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
 from tailguard.privacy.calibration import Calibration, Norm, Sensitivity
@@ -269,7 +271,7 @@ class CoordinateWise(MeanMethod):
 
 @lru_cache(maxsize=16)  # plans for tables of many sizes assume the same distribution
 def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups: int) -> FloatArray:
-    """Return the mean amount that is cut off an entry, with each point as the threshold."""
+    """Return, for each point as the threshold, the mean amount that it cuts off an entry."""
 
     def bias(threshold: float) -> float:
         bound = method.raw_query(1, threshold, groups).bound
@@ -280,7 +282,7 @@ def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups:
 
 def theory_groups(problem: Problem, failure_probability: float) -> int:
     """Return the papers' number of groups, rounded to an even number, at most half of the rows."""
-    count = group_count(n_features=problem.n_features, failure_probability=failure_probability)
+    count = unrounded_groups(n_features=problem.n_features, failure_probability=failure_probability)
     return whole_groups(count, n_rows=problem.n_rows)
 
 

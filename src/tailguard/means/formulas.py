@@ -25,6 +25,7 @@ Result = TypeVar("Result")
 
 LARGEST_COUNT = 2**63 - 1  # the longest array
 FAILURE_PROBABILITY = 0.1  # default of a median of means: a round number
+# A factor on errors, not a loss function.
 # The spread of a median over the spread of a mean, for nearly Gaussian group means (Laplace 1818).
 # The centre of noised group means has about the same noise as their median.
 CENTRE_LOSS = math.sqrt(math.pi / 2.0)
@@ -148,6 +149,8 @@ def clipping_bias(
     *, n_features: int, moment_order: float, clip_norm: float, moment_bound: float = 1.0
 ) -> float:
     """Bias of the l2-clipped mean: ``((q-1)^(q-1) / q^q) d^(q/2) M^q / R^(q-1)``.
+
+    ``q`` is ``moment_order``, ``M^q`` is ``moment_bound``, and ``R`` is ``clip_norm``.
 
     *Correction.* The paper has the constant ``1 / (q-1)``, four times as large for second moments.
 

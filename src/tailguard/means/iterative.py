@@ -10,8 +10,8 @@ With ``k`` groups the noise on the centre is ``sqrt(k)`` times that of the clipp
 the shuffle counts. So the method pays off only if the tails of the sampling error are worse than
 the noise; few groups are the default.
 
-Descents use the query, which releases the means of all groups as one vector. Its proof needs only
-disjoint groups, whose sizes differ by at most one record.
+Descents use ``IterativeMean``, which releases the means of all groups as one vector. Its proof
+needs only disjoint groups, whose sizes differ by at most one record.
 
 Reference
 ---------
@@ -99,7 +99,7 @@ class IterativeMean(GaussianQuery):
     centre, level, start
         As in :class:`Iterative`; ``centre="all"`` returns the means of all groups. At the usual
         level, updates that start at the median hardly move, since in every direction too many group
-        means lie behind it. Updates that start further away end at the edge of their bulk.
+        means lie behind it. Updates from further away end at the edge of the group means.
 
     Guarantee
     ---------
@@ -209,12 +209,12 @@ class Iterative(MeanMethod):
     n_groups
         The number of groups; by default 20, or fewer so that each has 20 records.
     centre
-        ``"updates"`` is the paper's, started at the coordinate-wise median. ``"median"`` and
+        ``"updates"`` is the paper's, which moves a point step by step. ``"median"`` and
         ``"geometric-median"`` are as private. So is a function of your own: it takes the noised
         group means, one per row, in the units of the data, and returns a vector. The noise of its
         result is not predicted.
     level
-        An update moves in a direction only if this fraction of the group means lies ahead.
+        A fraction: an update moves in a direction only if this part of the group means lies ahead.
     start
         Where updates start, the paper's c_1: ``"median"`` of the group means, or ``"origin"``.
     proof
@@ -275,19 +275,19 @@ class Iterative(MeanMethod):
         radius = released.distribution.radius(
             _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(n_groups))
         )
-        slope = released.mean_slope(radius)
-        return self._answer(plan, gate, released.units, radius, slope)
+        mean_slope = released.mean_slope(radius)
+        return self._answer(plan, gate, released.units, radius, mean_slope)
 
     def _answer(
-        self, plan: Plan, gate: Gate, units: Units, clip_norm: float, slope: float
+        self, plan: Plan, gate: Gate, units: Units, clip_norm: float, mean_slope: float
     ) -> Solution:
         stage = plan.stage("mean")
         n_groups = stage.n_blocks
         groups = gate.partition(GROUPS, n_groups, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         n_rows = groups[0].n_rows
-        means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / slope
-        noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / slope
+        means = gate.ask(query, np.zeros(gate.n_features), stage, blocks=groups) / mean_slope
+        noise = query.calibrate(n_rows, gate.n_features, stage.mu).noise_std / n_rows / mean_slope
         if callable(self.centre):
             noise, value = math.nan, own_centre(units.center + units.scale * means, self.centre)
         else:
@@ -309,7 +309,7 @@ class Iterative(MeanMethod):
         """Plan the releases that determine a clip norm, and the mean."""
         units_plan, rest = PrivateUnits.of(facts, "norm", self._budget(facts))
         released = tuple(stage.event for stage in units_plan.stages)
-        budget, shuffled = self._cheapest(facts, rest, released)
+        budget, shuffled = self._largest_group_share(facts, rest, released)
         combined_mu = amount_of(budget) / math.sqrt(self.groups(facts.problem))
         unit_noise = _noise_per_unit(facts.n_rows, facts.n_features, combined_mu)
         expected = units_plan.expected_of_clip(facts, unit_noise)
@@ -337,7 +337,7 @@ class Iterative(MeanMethod):
 
     def group_share(self, facts: MeanFacts) -> tuple[Share, bool]:
         """Return the budget of a group at a public clip norm, and whether a shuffle is used."""
-        return self._cheapest(facts, self._budget(facts), ())
+        return self._largest_group_share(facts, self._budget(facts), ())
 
     def _settings(self, stage: Stage) -> dict[str, float | int | str]:
         proof = "amplified" if stage.shuffled else "parallel"
@@ -349,7 +349,7 @@ class Iterative(MeanMethod):
         blocks: dict[str, Any] = {"block_map": GROUPS, "n_blocks": n_groups}
         return Stage.of(budget, "mean", purpose, 1, facts.n_features, **blocks, shuffled=shuffled)
 
-    def _cheapest(
+    def _largest_group_share(
         self, facts: MeanFacts, share: Share, released: tuple[Event, ...]
     ) -> tuple[Share, bool]:
         """Return a group's budget if ``released`` is spent too, and whether a shuffle is used."""

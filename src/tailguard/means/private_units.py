@@ -1,8 +1,8 @@
 """Private units for means without an assumed moment: location, scale and tail of the columns.
 
-Centres and scales come from :mod:`tailguard.scaling`, which spends mu or pure epsilon. Its
-histograms get so much budget that the noise of a bin is a small fraction of the records, but at
-most a quarter. A tenth goes to the histogram of magnitudes, and the rest to the mean.
+Centres and scales come from :mod:`tailguard.scaling`, which spends mu or pure epsilon. The noise of
+a bin in its histograms should be a small fraction of the records. They get as much budget as this
+takes, but at most a quarter. A tenth goes to the histogram of magnitudes, and the rest to the mean.
 
 Reference
 ---------
@@ -54,7 +54,9 @@ from tailguard.scaling.units import find_columns, histogram_stages
 
 Magnitude = Literal["norm", "entries"]
 
-BIN_NOISE = 1.0 / 40.0  # target noise of a bin, as a part of the records: a third of a typical bulk
+# The target noise of a bin, as a part of the records. A few columns are then detected with about a
+# third of the records that the best window of a typical column has.
+BIN_NOISE = 1.0 / 40.0
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
@@ -123,6 +125,7 @@ class ReleasedUnits:
 
     def mean_slope(self, radius: float) -> float:
         """Return the slope of the mean of rows clipped at a radius, against the true mean."""
+        # A clipped row follows a shift only across its own direction, and there by radius / r.
         across = 1.0 - 1.0 / self.units.size
         slope = self.distribution.expected(
             lambda r: np.where(r <= radius, 1.0, across * radius / r)
@@ -144,15 +147,15 @@ class PrivateUnits:
     ) -> tuple["PrivateUnits", Share]:
         """Plan the releases; return them and the rest of ``budget``, by default the whole one."""
         budget, width = budget or facts.budget, facts.n_features
-        cells = _magnitudes(Units.raw(width, intercept=False), of_what)
+        query = _magnitudes(Units.raw(width, intercept=False), of_what)
         tail = part_of(budget, TAIL_SHARE)
-        calibration = calibration_for(cells, facts.n_rows, width, tail)
+        calibration = calibration_for(query, facts.n_rows, width, tail)
         assert isinstance(calibration, Calibration)
         spent = calibration.share  # on a lattice the noise is a little more than requested
         tail = Laplace(spent) if facts.pure else Gaussian(spent)
         magnitudes = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
-        purpose, size = f"a histogram of {magnitudes}", len(cells.edges) + 1
-        histogram = Stage.of(tail, "tail", purpose, 1, size, by_place=cells.by_place)
+        purpose, size = f"a histogram of {magnitudes}", len(query.edges) + 1
+        histogram = Stage.of(tail, "tail", purpose, 1, size, by_place=query.by_place)
         unit = facts.problem.unit
         if unit is not None:
             return cls((histogram,), of_what, unit), part_of(budget, 1.0 - TAIL_SHARE)
@@ -192,7 +195,7 @@ class PrivateUnits:
         noise_std, tail_std = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, tail_std)
         counted = counts.sum() / (total * query.per_record)
-        # Records are void if the count is too low by three standard deviations of its noise.
+        # Records are taken as void only if the count is too low by three deviations of its noise.
         slack = 3.0 * noise_std * math.sqrt(counts.size) / (total * query.per_record)
         fraction = counted if counted < 1.0 - slack else 1.0
         return ReleasedUnits(
@@ -260,10 +263,10 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
 
 
 def affords_tail(plan: Plan) -> bool:
-    """Whether the planned tail histogram is nearly sure to show a bin with an eighth of it."""
+    """Whether a bin with an eighth of all entries is nearly sure to exceed the tail's noise."""
     n_rows, n_features = plan.problem.n_rows, plan.problem.n_features
-    cells = _magnitudes(Units.raw(n_features, intercept=False), "entries")
-    noise = tail_noise(cells, n_rows, n_features, plan.stage("tail").asked)
+    query = _magnitudes(Units.raw(n_features, intercept=False), "entries")
+    noise = tail_noise(query, n_rows, n_features, plan.stage("tail").asked)
     return n_rows * n_features / 8.0 > (TAIL_SIGNIFICANT + 1.0) * noise
 
 
@@ -279,7 +282,8 @@ def units_share(facts: MeanFacts, budget: Share) -> float:
 def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ...]:
     """Distribute a part of the budget over the histograms of columns.
 
-    There are only half as many pairs as records. Only the first location is always released.
+    Two facts decide the parts: there are only half as many pairs as records, and only the first
+    histogram of locations is always released.
     """
     stages = histogram_stages(
         MeasuredColumns(facts.n_features),

@@ -98,10 +98,8 @@ def list_methods(
     if html:
         others = (*facts.values(), json or None, diameter, error, persons, rows_per_person)
         require(all(other is None for other in others), HTML_ALONE)
-        page, given_sizes = (
-            destination(out),
-            {name: value for name, value in sizes.items() if value is not None},
-        )
+        page = destination(out)
+        given_sizes = {name: value for name, value in sizes.items() if value is not None}
         write_text(page, plan_page(prediction_grid(task, **given_sizes)))
         typer.echo(f"Wrote {page}. No record was read.")
         return

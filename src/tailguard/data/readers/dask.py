@@ -58,7 +58,8 @@ class DaskTable(Table):
             # Full optimisation may join files, more if fewer columns are chosen.
             return list(chosen.simplify().to_delayed(optimize_graph=False))
 
-        self._begin(parts)
+        self._keep_parts(parts)
+        # The keys of the tasks name the readers of the files, such as read-csv.
         check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
         heads = silenced(lambda: self._heads(self.names[:1]))
         self._lengths: list[int] = [length for length, _ in heads]
@@ -67,7 +68,7 @@ class DaskTable(Table):
 
     @classmethod
     def of_files(cls, files: ParquetFiles) -> Self:
-        """Return the table of Parquet files; workers read row groups, by the same paths."""
+        """Return the table of Parquet files; workers need them at the same paths."""
         from dask import delayed  # noqa: PLC0415 (an extra)
 
         table = cls.__new__(cls)
@@ -76,11 +77,11 @@ class DaskTable(Table):
         read_part = delayed(row_group, pure=False)
         table._files = files
         table._empty_frames = list(files.empties())
-        table._begin(lambda names: [read_part(*group, list(names)) for group in groups])
+        table._keep_parts(lambda names: [read_part(*group, list(names)) for group in groups])
         return table
 
-    def _begin(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
-        """Cache the plans of parts for each set of columns, since Dask makes them slowly."""
+    def _keep_parts(self, parts: Callable[[Sequence[str]], list[Any]]) -> None:
+        """Keep the delayed parts of each set of columns, since Dask makes them slowly."""
         cached_parts = cache(parts)
         self._parts: Callable[[Sequence[str]], list[Any]] = lambda names: cached_parts(tuple(names))
 
