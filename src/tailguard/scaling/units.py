@@ -76,7 +76,7 @@ def histogram_stages(
 
     The target has releases of its own: among ``k`` columns its noise would be ``sqrt(k)`` times as
     large, and without its units no fit is better than a guess. If ``levels`` has a share, the
-    indicators of declared levels are n_counted, and are in no other histogram.
+    indicators of declared levels are counted, and are in no other histogram.
     """
     n_counted = len(columns.counted) if levels > 0.0 else 0
     n_others = len(columns.indices) - columns.target - n_counted
