@@ -75,7 +75,7 @@ def test_a_phase_forgets_the_last_score_and_another_whitening_all_of_them():
     assert started.shortening.last is None
     np.testing.assert_array_equal(started.shortening.matrix, learnt.matrix)
     fit = replace(plain_fit(tg.losses.Squared(), 2), shortening=learnt)
-    moved = fit.through(Whitening(2.0 * np.eye(3), 3.0, np.zeros(3), np.ones(3), np.ones(3)))
+    moved = fit.through(Whitening(2.0 * np.eye(3), 3.0, np.zeros(3), np.ones(3) > 0, np.ones(3)))
     assert moved.shortening.last is None
     np.testing.assert_array_equal(moved.shortening.matrix, np.eye(3))
 

@@ -118,7 +118,7 @@ def keep_constant_only(fit: Fit) -> Fit:
     if not fit.geometry.units.intercept:
         return fit
     alone = fit.through(
-        Whitening(np.eye(height)[:, -1:], 1.0, np.zeros(1), np.ones(1), np.eye(height)[-1])
+        Whitening(np.eye(height)[:, -1:], 1.0, np.zeros(1), np.array([True]), np.eye(height)[-1])
     )
     clipping = replace(fit.clipping, rows=RowNormDistribution.of_ones(math.inf))
     return replace(alone, clipping=clipping)

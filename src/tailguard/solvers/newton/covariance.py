@@ -44,10 +44,12 @@ from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import BEYOND_FLOATS
 
 # A coefficient has no interval if more than this share of its column's second moment was not
-# released but added by raising eigenvalues, if more of its variance lies along raised directions,
-# or if more of its variance comes from such columns. On T00 to T55, 96 % of the 95 % intervals held
-# the truth where the first of these shares was up to .2, 92 % up to .3, 88 % up to .4, and 40 %
-# beyond .5, where columns are rare indicators.
+# released but added by raising eigenvalues, if others explain more of it while more of its variance
+# lies along indistinct directions, or if more of its variance comes from such columns. On T00 to
+# T55, 96 % of the 95 % intervals held the truth where the first of these shares was up to .2, 92 %
+# up to .3, 88 % up to .4, and 40 % beyond .5, where columns are rare indicators. On 13 real tables
+# of outcomes without a correction, intervals held 59 % of 484 slopes of columns for which both the
+# second and the third are true, and 96 % of 548 others.
 UNRESOLVED = 0.3
 # If a slope is this many standard errors from zero, bounds move it by a large part of a standard
 # error: on training tasks by 6 to 13 % of the slope if .7 to 2.8 % of the values lie beyond the
@@ -182,19 +184,13 @@ def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) ->
 def unresolved(fit: Fit) -> BoolArray:
     """Return which standardised weights the released second moments do not resolve.
 
-    Their columns are hidden by noise, duplicate others, or are rare. Rounds hardly move along
-    differences of such columns, and the noise of the weights depends on the whitening.
+    Their columns are hidden by noise, or are nearly sums of others.
     """
     if fit.estimate is not None:
         return fit.estimate.unresolved
     if not fit.iterates:
         return np.arange(fit.weights.size) < fit.geometry.units.center.size
-    geometry, whitening = fit.geometry, fit.geometry.whitening
-    parts = geometry.matrix**2 * whitening.variance_inflation
-    along_raised = parts[:, whitening.resolved < UNRESOLVED].sum(axis=1)
-    raised = along_raised > UNRESOLVED * parts.sum(axis=1)
-    rare = ~geometry.left_out & (whitening.resolved_coordinates < UNRESOLVED)
-    return np.asarray(raised | rare)
+    return fit.geometry.whitening.collinear(UNRESOLVED)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -292,10 +288,10 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if has_intercept else about_zero):
         tail_hidden = first_share(fit, std) > UNRESOLVED
-    resolved = geometry.whitening.resolved_coordinates
+    released = geometry.whitening.released_shares
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (~geometry.left_out & (resolved < 1.0 - UNRESOLVED), RAISED_COLUMN),
+        (~geometry.left_out & (released < 1.0 - UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.solvers.newton.clipping import SIGNIFICANT
 
 # In units of the largest eigenvalue of the noise: a second moment above RESOLVED stands out, and
@@ -34,7 +34,7 @@ FLATTEST = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """A matrix from coordinates to whitened ones, and the noise and resolution of these.
+    """A matrix from coordinates to whitened ones, and the noise of these.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Whitening:
         The sum of second moments of whitened rows: less than the width if some were raised.
     noise_radius_squared
         Squared radius of the semicircle law of the whitened noise, for each direction.
-    resolved
-        The part of each direction's raised second moment that clearly comes from
-        records and not from noise.
+    distinct
+        Which directions have a second moment that stands out of noise. Of the others only the mean
+        second moment is known.
     diagonal
         Released second moments of the coordinates before whitening.
     """
@@ -52,7 +52,7 @@ class Whitening:
     matrix: FloatArray
     effective_dim: float
     noise_radius_squared: FloatArray
-    resolved: FloatArray
+    distinct: BoolArray
     diagonal: FloatArray
 
     @property
@@ -71,10 +71,30 @@ class Whitening:
         return np.asarray(2.0 / (root * (1.0 + root)))
 
     @property
-    def resolved_coordinates(self) -> FloatArray:
-        """``resolved`` for each coordinate, whose second moment has far less noise."""
-        whole = (np.linalg.pinv(self.matrix) ** 2).sum(axis=0)
-        return np.asarray(self.diagonal / np.maximum(whole, 1e-300))
+    def released_shares(self) -> FloatArray:
+        """The part of each coordinate's raised second moment that was released, not added."""
+        return np.asarray(self.diagonal / np.maximum(self._raised_diagonal, 1e-300))
+
+    @property
+    def _raised_diagonal(self) -> FloatArray:
+        """The second moments of coordinates after raising."""
+        return np.asarray((np.linalg.pinv(self.matrix) ** 2).sum(axis=0))
+
+    def collinear(self, share: float) -> BoolArray:
+        """Return which coordinates may be nearly sums of others.
+
+        Others explain more than ``share`` of the second moment of such a coordinate, and more than
+        ``share`` of its variance lies along directions that are not distinct. Records may vary far
+        less along one of these than along the others. Then rounds hardly move along it.
+
+        Reference
+        ---------
+        Belsley, Kuh and Welsch 1980, Section 3.2 (variance inflation, and its parts by direction).
+        """
+        parts = self.matrix**2
+        variance = parts.sum(axis=1)
+        explained = self._raised_diagonal * variance > 1.0 / (1.0 - share)
+        return np.asarray(explained & (parts[:, ~self.distinct].sum(axis=1) > share * variance))
 
 
 def noise_level(noise_std: float, width: int) -> float:
@@ -111,8 +131,7 @@ def whiten(moments: FloatArray, level: float, *, curved: bool = False) -> Whiten
     matrix = vectors / np.sqrt(raised)
     # Whitening scales the noise by the root of ``raised`` on either side.
     radius_squared = rotated * level**2 * np.mean(1.0 / raised) / raised
-    sure = np.where(above, values, mean - 2.0 * noise_std)
-    return Whitening(matrix, effective_dim, radius_squared, sure / raised, np.diag(moments))
+    return Whitening(matrix, effective_dim, radius_squared, above, np.diag(moments))
 
 
 def cleaned(eigenvalues: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
