@@ -101,23 +101,32 @@ def test_a_slope_is_unknown_if_the_second_moment_of_its_column_was_added_not_tol
     """Such are rare columns: noise raises them to others, and rounds then hardly move them."""
     whitening = one_column().geometry.whitening
     told = replace(whitening, diagonal=np.array([1.0 - UNRESOLVED - share, 1.0]))
-    _, hidden, *_ = hidden_by(one_column(whitening=told))
+    fit = replace(one_column(whitening=told), iterates=(None,))
+    _, hidden, *_ = hidden_by(fit)
     assert hidden == [share > 0.0, False]
+    assert not unresolved(fit).any()
+    less = replace(whitening, diagonal=np.array([UNRESOLVED - share, 1.0]))
+    fit = replace(one_column(whitening=less), iterates=(None,))
+    assert unresolved(fit).tolist() == [share > 0.0, False]
 
 
 @pytest.mark.parametrize("margin", [0.02, -0.02])
 @pytest.mark.parametrize("distinct", [True, False])
-def test_a_slope_is_not_estimated_if_its_column_may_be_a_sum_of_others(margin, distinct):
+@pytest.mark.parametrize("share", [UNRESOLVED, 1.0 - UNRESOLVED])
+def test_a_slope_is_unknown_if_its_column_may_be_a_sum_of_others(margin, distinct, share):
     """Two columns of correlation ``r`` explain ``r**2`` of each other."""
-    correlation = np.sqrt(UNRESOLVED + margin)
+    correlation = np.sqrt(share + margin)
     values = np.array([1.0 - correlation, 1.0 + correlation])
     directions = np.array([[-1.0, 1.0], [1.0, 1.0]]) / np.sqrt(2.0)
-    whitening = one_column().geometry.whitening
-    told = replace(
-        whitening, matrix=directions / np.sqrt(values), distinct=np.array([distinct, True])
+    whitening = replace(
+        one_column().geometry.whitening,
+        matrix=directions / np.sqrt(values),
+        distinct=np.array([distinct, True]),
     )
-    fit = replace(one_column(whitening=told), iterates=(None,))
-    assert unresolved(fit).tolist() == [margin > 0.0 and not distinct] * 2
+    fit = replace(one_column(whitening=whitening), iterates=(None,))
+    _, hidden, *_ = hidden_by(fit)
+    assert hidden == [not distinct and (margin > 0.0 or share > 0.5)] * 2
+    assert unresolved(fit).tolist() == [not distinct and margin > 0.0 and share > 0.5] * 2
 
 
 @pytest.mark.parametrize("residuals", [skewed(), symmetric()])

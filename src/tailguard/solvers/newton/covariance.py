@@ -45,11 +45,12 @@ from tailguard.solvers.session import BEYOND_FLOATS
 
 # A coefficient has no interval if more than this share of its column's second moment was not
 # released but added by raising eigenvalues, if others explain more of it while more of its variance
-# lies along indistinct directions, or if more of its variance comes from such columns. On T00 to
-# T55, 96 % of the 95 % intervals held the truth where the first of these shares was up to .2, 92 %
-# up to .3, 88 % up to .4, and 40 % beyond .5, where columns are rare indicators. On 13 real tables
-# of outcomes without a correction, intervals held 59 % of 484 slopes of columns for which both the
-# second and the third are true, and 96 % of 548 others.
+# lies along indistinct directions, or if more of its variance comes from such columns. It is not
+# estimated if the first, or the second and the third, exceed one minus this share. On T00 to T55,
+# 96 % of the 95 % intervals held the truth where the first was up to .2, 92 % up to .3, 88 % up to
+# .4, and 40 % beyond .5, where columns are rare indicators. On 13 real tables of outcomes without a
+# correction, intervals held 59 % of 484 slopes for which the second and the third exceeded this
+# share, and 96 % of 548 others.
 UNRESOLVED = 0.3
 # If a slope is this many standard errors from zero, bounds move it by a large part of a standard
 # error: on training tasks by 6 to 13 % of the slope if .7 to 2.8 % of the values lie beyond the
@@ -73,7 +74,7 @@ UNSEEN_COLUMN = "the budget did not show its column"
 RARE_LEVEL = "fewer records have this level than the budget can tell"
 RARE_BASELINE = "fewer records have the baseline of this column than the budget can tell"
 UNRESOLVED_COLUMN = "noise hides what tells its column from others"
-RAISED_COLUMN = "noise hides how large a part of its column is"
+RAISED_COLUMN = "noise hides how large the part of its column is that others do not explain"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 STILL_MOVING = "the last rounds still moved it by several standard errors"
@@ -190,7 +191,14 @@ def unresolved(fit: Fit) -> BoolArray:
         return fit.estimate.unresolved
     if not fit.iterates:
         return np.arange(fit.weights.size) < fit.geometry.units.center.size
-    return fit.geometry.whitening.collinear(UNRESOLVED)
+    return hidden_by_noise(fit.geometry, 1.0 - UNRESOLVED)
+
+
+def hidden_by_noise(geometry: Geometry, share: float) -> BoolArray:
+    """Return weights of whose columns raising added more than ``share``, or which may be sums."""
+    whitening = geometry.whitening
+    added = whitening.released_shares < 1.0 - share
+    return np.asarray(~geometry.left_out & (added | whitening.collinear(share)))
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -288,10 +296,9 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if has_intercept else about_zero):
         tail_hidden = first_share(fit, std) > UNRESOLVED
-    released = geometry.whitening.released_shares
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (~geometry.left_out & (released < 1.0 - UNRESOLVED), RAISED_COLUMN),
+        (hidden_by_noise(geometry, UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
     ]
