@@ -175,7 +175,7 @@ def _estimator(
     own_options |= {"--exposure": given["exposure"]}
     parameters |= {"schema": schema, "weight": given["person_weight"]}
     estimator = make_estimator(given["model"], parameters, own_options=own_options)
-    if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
+    if hasattr(estimator, "classes") and schema.classes is None and not [*table.without_rows()]:
         raise InputError(
             f"--classes must be given for --model {model_name(estimator)}, such as --classes "
             f"no,yes or 0,1: a CSV file does not say that {schema.target!r} holds numbers."
