@@ -15,12 +15,12 @@ seed. If a claim is disproved or a fault is not detected, the exit code is 1.
   tailguard audit --only mean
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from rich.table import Table
 
 from tailguard.checks import InputError
@@ -62,15 +62,10 @@ def audit(
     names = tuple(name for name in (LONG if everything else QUICK) if (only or "") in name)
     if not names:
         raise InputError(f"--only must be part of the name of a row; got {only!r}.")
-    progress_console = Console(stderr=True)
-    with Progress(
-        console=progress_console, transient=True, disable=not progress_console.is_terminal
-    ) as progress:
-        task = progress.add_task("Attacking", total=len(names))
-        results = []
-        for row in run_audit(names, n_jobs=jobs):
-            results.append(row)
-            progress.advance(task)
+    screen = Console(stderr=True)
+    options: dict[str, Any] = {"console": screen, "disable": not screen.is_terminal}
+    audits = run_audit(names, n_jobs=jobs)
+    results = list(track(audits, "Attacking", total=len(names), transient=True, **options))
     console = Console(highlight=False)
     console.print(audit_table(results))
     print_wrapped(
