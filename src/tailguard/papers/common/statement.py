@@ -58,7 +58,7 @@ def sentences(table: str) -> dict[str, Any]:
     return content
 
 
-def said(
+def select_sentences(
     listed: Sequence[Any], cases: tuple[str, ...], shared: Mapping[str, str], **values: object
 ) -> tuple[str, ...]:
     """Return the sentences of a list that hold in these cases, such as printed or tight noise.
@@ -86,7 +86,7 @@ def statement_of(
     of_paper = sentences(paper)
     table, cases = {**of_paper, **of_paper[name]}, (*cases, facts.calibration)
     accuracy, tight, differs, privacy = (
-        said(table.get(part, ()), cases, of_paper["shared"], **values)
+        select_sentences(table.get(part, ()), cases, of_paper["shared"], **values)
         for part in ("accuracy", "tight", "differs", "privacy")
     )
     return Statement(
