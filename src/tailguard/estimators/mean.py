@@ -41,8 +41,8 @@ class MeanResult(Reported):
     value
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
-        Predicted standard deviation of the privacy noise of each mean; NaN if ``centre`` is a
-        function. It includes neither sampling error nor the bias of clipping.
+        Predicted standard deviation of the privacy noise of each mean; NaN if the option ``centre``
+        is a function. It includes neither sampling error nor the bias of clipping.
     method
         The name of the method that was used.
     certificate
@@ -74,18 +74,15 @@ class MeanResult(Reported):
 
     def explain(self) -> str:
         """Describe how the budget was spent, and why the method was chosen."""
-        lines = [self.choice.explain()]
-        lines += [
-            f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
-        ]
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        numbers = [f"released: {name} = {four_digits(value)}" for name, value in self.found.items()]
+        details = [f"  {line}" for line in (*numbers, *self.notes)]
+        return "\n".join([self.choice.explain(), *details])
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Return name, value and predicted noise of each column."""
         values, noises = np.atleast_1d(self.value), np.atleast_1d(self.noise_std)
         names = self.names or [f"x{column}" for column in range(values.size)]
-        triples = zip(names, values, noises, strict=True)
-        return [(name, float(value), float(noise)) for name, value, noise in triples]
+        return [*zip(names, values.tolist(), noises.tolist(), strict=True)]
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the means."""
@@ -219,7 +216,14 @@ def mean(
         weight_bound=weight_bound,
         persons={"keys": person, "max_rows": max_rows},
     )
-    problem = _problem_of(table, moment)
+    problem = Problem(
+        None,
+        table.n_records,
+        table.n_features,
+        moment=moment,
+        max_rows=table.max_rows,
+        has_weights=table.weight is not None,
+    )
 
     def make(remaining: Guarantee) -> tuple[Choice, MeanPlan]:
         chosen = choose(method, problem, remaining, **options)
@@ -238,12 +242,6 @@ def mean(
     solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
     choice = replace(choice, plan=plan if check is None else check.whole(plan))
     return _result(solved, choice, table)
-
-
-def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
-    """Return the public facts of a table, and the assumed moment."""
-    sizes, weighted = (table.n_records, table.n_features), table.weight is not None
-    return Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
 
 
 def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:

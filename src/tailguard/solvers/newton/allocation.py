@@ -54,12 +54,11 @@ class Regime:
 
 def _sizes(problem: Problem) -> dict[str, float]:
     """Return the sizes by which limits of ``n * mu`` are multiplied."""
-    height = problem.n_features + 2  # features, constant and target
-    size = problem.size
+    size, height = problem.size, problem.n_features + 2  # height: features, constant and target
     return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
 
 
-# Below this n * mu a histogram with .3 % of mu**2 shows nothing: its own n * mu is about 20.
+# Below this n * mu a histogram with .3 % of mu**2 shows only noise: its own n * mu is about 20.
 FEW = 350.0
 # Below this n * mu a fit may be mostly noise, and noise hides the effect of bounds on features.
 MOSTLY_NOISE = 500.0
@@ -86,7 +85,7 @@ REGIMES = {
     "few records": Regime("residual", {
         "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.1, "diagnostic_phases": (0,),
     }, below={"fixed": FEW}),
-    # Noise makes no round diverge, so there are more rounds and curvatures.
+    # Noise makes no round diverge, so more rounds and curvatures are affordable.
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
@@ -177,7 +176,7 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # debiasing is the first number divided by the number of coefficients. It is at most the second
 # number, and leaves at least that much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should reach this many times the threshold of detection.
+# A typical column should exceed the threshold of detection by this factor.
 SIZE_MARGIN = 1.3
 # For each histogram of columns: its share, as a multiple of the share at which columns stand out,
 # and its largest share.
@@ -221,9 +220,9 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         chosen["constant"] = min(constant, LARGEST_CONSTANT)
     # The correction takes its share from the rounds, not from the units.
     correction = chosen.pop("correction", 0.0)
-    shares = replace(shares, **chosen)
-    shares = replace(_with_units(shares, problem, mu), correction=correction)
-    return _with_correction(shares, problem, budget)
+    shares = _with_units(replace(shares, **chosen), problem, mu)
+    shares = replace(shares, correction=correction)
+    return _with_debiasing(shares, problem, budget)
 
 
 def corrected_from(problem: Problem, *, robust: bool) -> float:
@@ -295,7 +294,7 @@ def _sufficient(problem: Problem) -> float:
     return max(limit * sizes[name] for name, limit in SAMPLE_SUFFICES.items())
 
 
-def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
+def _with_debiasing(shares: Shares, problem: Problem, budget: float) -> Shares:
     """Give debiasing of few columns more budget, unless a regime has reduced its share."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
     if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:
