@@ -210,7 +210,7 @@ def read_inputs(
     persons: Mapping[str, Any] | None = None,
     features_only: bool = False,
 ) -> Inputs:
-    """Read a user's arguments; of a table in batches, read no cells except the keys of persons.
+    """Read a user's arguments; the only cells read of a table in batches are keys of persons.
 
     ``target``, ``columns`` and ``row_id`` name columns. If ``exposure``, ``offset`` or
     ``sample_weight`` is text, it also names a column. The schema may name these columns instead.

@@ -1,7 +1,7 @@
 """A table: named columns of typed cells, whose rows are read in one fixed order.
 
 The names, types and number of records of a table are public. A table yields its cells as frames
-(``frames.py``). Code that reads cells runs where failures are not reported.
+(``frames.py``). Code that reads cells hides its failures (``quiet.py``).
 
 Workers may hold parts of a table. A part may begin at any row, but chunks are counted from the
 first row of the whole table. So a worker sums the complete chunks of its part and sends back the

@@ -157,7 +157,7 @@ def mean(
     moment
         An assumption about the tails, a ``tg.Moment``. Without it, a scale and a centre of every
         column are released first, and you need to know nothing about the data. With it, ``"auto"``
-        may still do so, or pay for a histogram in its unit, if that predicts less error.
+        may still release these, or a histogram in units of the moment, if that predicts less error.
     schema
         Declarations of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file. Means
         are those of the features; the mean of a level is the share of records that have it.

@@ -15,7 +15,7 @@ seed. If a claim is disproved or a fault is not detected, the exit code is 1.
   tailguard audit --only mean
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -63,9 +63,9 @@ def audit(
     if not names:
         raise InputError(f"--only must be part of the name of a row; got {only!r}.")
     screen = Console(stderr=True)
-    options: dict[str, Any] = {"console": screen, "disable": not screen.is_terminal}
-    audits = run_audit(names, n_jobs=jobs)
-    results = list(track(audits, "Attacking", total=len(names), transient=True, **options))
+    audits, hidden = run_audit(names, n_jobs=jobs), not screen.is_terminal
+    rows = track(audits, "Attacking", len(names), console=screen, transient=True, disable=hidden)
+    results = list(rows)
     console = Console(highlight=False)
     console.print(audit_table(results))
     print_wrapped(

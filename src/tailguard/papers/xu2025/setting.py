@@ -45,8 +45,7 @@ class Norms(Facts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.clip_norm is not None:
-            check_positive("clip_norm", self.clip_norm)
+        check_given(self, check_positive, "clip_norm")
         check_order(self.moment.order)
 
     @property

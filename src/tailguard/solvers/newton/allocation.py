@@ -89,10 +89,10 @@ REGIMES = {
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
-    # Rounds on a sample only have to come near the fit, so the last four or six rounds, which read
-    # all records, get nearly all of the budget. Curvatures read all records too: after three rounds
-    # with curvatures of the sample, fits with rare indicators had not settled (simulated, 4e5
-    # records of 20 columns).
+    # Rounds on a sample only have to come close to the fit. So the last four or six rounds, which
+    # read all records, get nearly all of the budget. Curvatures read all records too: after three
+    # rounds with curvatures of the sample, fits with rare indicators had not settled (simulated,
+    # 4e5 records of 20 columns).
     "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
     "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
@@ -132,9 +132,9 @@ REGIMES = {
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
     # from rounds. A log link with exposures or weights has no correction, since records are not
-    # alike. With exposures over four decades single fits lost one to seven times as much as a
+    # alike. With exposures over four decades, single fits lost one to seven times as much as a
     # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
-    # bound slopes moved by .03 (mu of 20).
+    # bound, slopes moved by .03 (at a mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
         "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
@@ -144,7 +144,7 @@ REGIMES = {
     "correction of a log link": Regime("log alike", {
         "correction": 0.45,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
-    # Rounds only have to come near the fit, and each is a pass over the records. Half as many
+    # Rounds only have to come close to the fit, and each is a pass over the records. Half as many
     # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
     # times their stated noise from the best fit. With a smaller share for the correction the
@@ -191,7 +191,7 @@ DETECTING = {
     # Locations have fewer windows than sizes; likelihoods have more budget left for them.
     "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
-# The least share of a second release of sizes; the share that it and locations leave to the rounds.
+# The least share of a second release of sizes; the share left to rounds by it and by locations.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
 LEAST_LEVELS = 0.02  # the least share of counts of levels: the default share of a target
 ROUNDING = 1e-9  # smaller remainders are rounding errors, which depend on the version of Python
