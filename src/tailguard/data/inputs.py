@@ -120,18 +120,14 @@ class Inputs:
         """Whether records have weights; if so, the total weight must be released."""
         return self.weight is not None or self.unit.weight == "row"
 
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """Notes on undeclared columns, on the protected unit, and on weights."""
-        notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
-        return (*notes, *self.unit.notes, *self.weight_notes)
-
-    @property
-    def weight_notes(self) -> tuple[str, ...]:
-        """A note on weights, if rows have them."""
-        if self.weight is None:
-            return ()
-        return (f"rows count by their weights; weights above {self.weight.bound:g} are cut",)
+    def assumptions(self, *, by_cell: bool = False) -> tuple[str, ...]:
+        """Return notes on undeclared columns, on the protected unit, and on weights."""
+        undeclared, weight = self.undeclared, self.weight
+        notes = [undeclared_note(undeclared, by_cell=by_cell)] if undeclared else []
+        notes += self.unit.notes
+        if weight is not None:
+            notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
+        return tuple(notes)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:

@@ -239,7 +239,7 @@ def mean(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
+    solved = run(choice.method, plan, gate, assumptions=table.assumptions(), check=check)
     choice = replace(choice, plan=plan if check is None else check.whole(plan))
     return _result(solved, choice, table)
 

@@ -91,7 +91,7 @@ def audit_table(results: "list[AuditResult]") -> Table:
     """
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("audited, and its claim", overflow="fold")
-    for heading in ("shown", "of it", "power", "runs", "mutants"):
+    for heading in ("shown", "share", "power", "runs", "mutants"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in results:
