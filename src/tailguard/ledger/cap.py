@@ -104,7 +104,7 @@ class Charge:
 
     @cached_property
     def prices(self) -> dict[type[AdditiveAccountant], Price | None]:
-        """The prices computed so far, by currency; a ledger needs all of them for each charge."""
+        """The prices computed so far, by currency; each new charge needs those of all others."""
         return {}
 
 

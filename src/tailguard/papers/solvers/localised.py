@@ -90,8 +90,8 @@ class Localised:
 
     Guarantee
     ---------
-    The run spends exactly the plan's event, for every input. Its total is at most the guarantee.
-    With printed noise it may be more; then the run is a simulation, and its certificate says so.
+    The run spends exactly the plan's event, for every input. Its total is at most the guarantee,
+    except with printed noise: a run that spends more is a simulation, and its certificate says so.
     The paper's proof has gaps, which are closed here: losses have one score and a bounded clipped
     curvature, rows are bounded, and penalties are not clipped.
 

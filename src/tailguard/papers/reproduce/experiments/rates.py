@@ -114,8 +114,9 @@ Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
 Measure = Callable[[FloatArray, int], Point]  # a point of a slope from a sample and its seed
 
-# With few columns the logarithm of the noise's norm is too small on average, so errors would grow
-# faster with columns. So runs of few columns are repeated until they have this many coordinates.
+# With few columns the mean log norm of the noise is below the log of its root mean square, so
+# errors would grow faster with columns. So few columns are run several times, up to this many
+# coordinates.
 COORDINATES = 32
 
 
