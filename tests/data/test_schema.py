@@ -135,7 +135,7 @@ def test_nothing_is_declared_twice(name):
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_of_a_table_in_memory_types_are_told_by_no_row(library):
-    (empty,) = FrameTable(library({"a": [1.0, 2.0], "b": ["x", "y"]})).empties()
+    (empty,) = FrameTable(library({"a": [1.0, 2.0], "b": ["x", "y"]})).without_rows()
     assert (len(empty), column_names(empty)) == (0, ("a", "b"))
 
 

@@ -201,9 +201,13 @@ def check_terms(schema: Any) -> None:
 def check_gaps(schema: Any) -> None:
     """Refuse terms that read both a column and its missing cells, unless it has a constant."""
     factors = [factor for term in schema.model_terms for factor in term.factors]
-    used = {factor.column for factor in factors if not factor.tells_gaps}
+    used = {factor.column for factor in factors if not factor.indicates_missing}
     for factor in factors:
-        if factor.tells_gaps and factor.column in used and factor.column not in schema.missing:
+        if (
+            factor.indicates_missing
+            and factor.column in used
+            and factor.column not in schema.missing
+        ):
             raise InputError(
                 f"missing must have a constant for {factor.column!r}, which terms read beside "
                 f"'{factor}': without one, records with such gaps are void."

@@ -120,18 +120,14 @@ class Inputs:
         """Whether records have weights; if so, the total weight must be released."""
         return self.weight is not None or self.unit.weight == "row"
 
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """Notes on weights, and on columns that are read as numbers without a declaration."""
-        notes = (undeclared_note(self.undeclared),) if self.undeclared else ()
-        return (*notes, *self.unit.notes, *self.weight_notes)
-
-    @property
-    def weight_notes(self) -> tuple[str, ...]:
-        """A note on weights, if rows have any."""
-        if self.weight is None:
-            return ()
-        return (f"rows count by their weights; weights above {self.weight.bound:g} are cut",)
+    def assumptions(self, *, by_cell: bool = False) -> tuple[str, ...]:
+        """Return notes on undeclared columns, on the protected unit, and on weights."""
+        undeclared, weight = self.undeclared, self.weight
+        notes = [undeclared_note(undeclared, by_cell=by_cell)] if undeclared else []
+        notes += self.unit.notes
+        if weight is not None:
+            notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
+        return tuple(notes)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -168,11 +164,11 @@ class Inputs:
             return
         filled = self.missing or ()
         for columns in self._column_pieces(length):
-            marks = (
+            marks = [
                 number_marks(column, "X", filled=place in filled)
                 for place, column in enumerate(columns)
-            )
-            yield np.stack(list(marks), axis=1)
+            ]
+            yield np.stack(marks, axis=1)
 
     def _column_pieces(self, length: int) -> Iterator[Any]:
         """Yield the columns of a matrix or a frame unchanged, ``length`` rows at a time."""
@@ -210,7 +206,7 @@ def read_inputs(
     persons: Mapping[str, Any] | None = None,
     features_only: bool = False,
 ) -> Inputs:
-    """Read a user's arguments; of a table in batches, read no cells except the keys of persons.
+    """Read a user's arguments; the only cells read of a table in batches are keys of persons.
 
     ``target``, ``columns`` and ``row_id`` name columns. If ``exposure``, ``offset`` or
     ``sample_weight`` is text, it also names a column. The schema may name these columns instead.
@@ -233,7 +229,7 @@ def read_inputs(
     rule.check_axes(X, y=y, offset=offset, weight=weight, may_be_vector=features_only)
     named: dict[str, Any] = {}
     if offset is not None and isinstance(offset.column, str):
-        named |= {offset.role: offset.column}
+        named[offset.role] = offset.column
     if rule.column is not None:
         named |= {"person": rule.column, "max_rows": rule.unit.max_rows}
     if weight is not None and isinstance(weight.column, str):
@@ -381,7 +377,7 @@ def _of_batches(
     unread: dict[str, Any] = dict.fromkeys({"exposure", "offset"} - {offset and offset.role})
     unread |= {} if weight else {"weight": None, "weight_bound": None}
     target = schema.target
-    targets = [] if target is None else [frame_column(each, target) for each in table.empties()]
+    targets = [frame_column(each, target) for each in table.without_rows()] if target else []
     return _by_schema(
         replace(schema, **unread),
         records=table,

@@ -1,8 +1,8 @@
 """Encode labels as their positions among the classes, which never come from the data.
 
-Each label depends on its own cell, whatever the type of its column: one cell that is not a number
-turns a column of numbers into text. So no column type contradicts the classes; a label outside the
-classes is missing.
+Each label is read from its own cell, whatever the type of its column: one cell that is not a number
+may turn a column of numbers into text. So no column type is refused because of the classes, and a
+label outside the classes counts as missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -26,7 +26,7 @@ from tailguard.data.columns import (
 from tailguard.data.matrices import one_column
 
 CLASSES_ASSUMED = "classes assumed "
-"""The beginning of every sentence of :func:`classes_assumed`."""
+"""The beginning of each note of :func:`classes_assumed`."""
 
 
 def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
@@ -106,6 +106,6 @@ def label_list(labels: Any) -> list[Any]:
 
 
 def _labels(y: Any) -> tuple[Any, str, Kind]:
-    """Return the column of labels, its name for errors, and how it is read."""
+    """Return the column of labels, its name in errors, and its kind."""
     where, column = one_column(y, "y")
     return column, where, kind_of(column, where, LABELS)

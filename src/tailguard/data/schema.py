@@ -222,7 +222,7 @@ class Schema:
             if terms is not None and REST not in terms:
                 features = in_terms
         if terms is not None:
-            alone = {term.columns[0] for term in self.model_terms if term.reads_cells_alone}
+            alone = {term.columns[0] for term in self.model_terms if term.reads_one_column}
             rest = [str(Factor(name)) for name in features if name not in alone]
             terms = [each for text in terms for each in (rest if text == REST else [text])]
         if not features:
@@ -281,11 +281,11 @@ class Schema:
         ('region',)
         """
         table, given = as_table(opened(X)), cls(**declared)
-        empties = [*table.empties()]
+        empty_frames = [*table.without_rows()]
         left_out = tuple(
             name
             for name in given.undeclared(table.names)
-            if any(kind_if_read(frame_column(empty, name)) != "numbers" for empty in empties)
+            if any(kind_if_read(frame_column(empty, name)) != "numbers" for empty in empty_frames)
         )
         return replace(given, drop=(*given.drop, *left_out)).settled(table.names, table.where)
 

@@ -1,7 +1,7 @@
 """A table: named columns of typed cells, whose rows are read in one fixed order.
 
 The names, types and number of records of a table are public. A table yields its cells as frames
-(``frames.py``). Code that reads cells runs where failures are not reported.
+(``frames.py``). Code that reads cells hides its failures (``quiet.py``).
 
 Workers may hold parts of a table. A part may begin at any row, but chunks are counted from the
 first row of the whole table. So a worker sums the complete chunks of its part and sends back the
@@ -57,14 +57,14 @@ class Table(ABC):
     n_rows: int
 
     @abstractmethod
-    def empties(self) -> Iterable[Any]:
-        """Yield frames without rows: the same columns, in each combination of types."""
+    def without_rows(self) -> Iterable[Any]:
+        """Yield frames without rows: the columns of the table, in each combination of types."""
 
     @abstractmethod
     def batches(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield all rows of these columns in order, in frames of at most about ``n_rows`` rows."""
 
-    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+    def try_reading(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Refuse a table that cannot be read to its end; return more frames without rows.
 
         A user's query may fail because of a cell. So tables that run queries read these columns
@@ -72,20 +72,20 @@ class Table(ABC):
         """
         return []
 
-    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
-        """Return the sum of ``work`` that workers computed; None if the caller has to sum.
+    def worker_sum(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray | None:
+        """Return the sum of ``work`` as computed by workers; None if the table has no workers.
 
         Each run begins at a multiple of ``chunk_rows``.
         """
         return None
 
-    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any] | None:
-        """Yield frames of the rows that workers chose; None if the caller has to choose."""
+    def worker_rows(self, names: Sequence[str], choose: Choose) -> Iterator[Any] | None:
+        """Yield frames of the rows that workers chose; None if the table has no workers."""
         return None
 
     def check_types(self, numeric: Sequence[str]) -> None:
         """Refuse a table if one of these columns has no numeric type."""
-        for empty in self.empties():
+        for empty in self.without_rows():
             for name in numeric:
                 numbers_of(frame_column(empty, name), f"Column {name!r} of {self.where}")
 
@@ -112,7 +112,7 @@ class FrameTable(Table):
             )
         self.n_rows = len(frame)
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return the one frame without rows."""
         return [rows_of(self.frame, 0, 0)]
 
@@ -123,7 +123,7 @@ class FrameTable(Table):
 
 
 class Piece(Table):
-    """Some rows of a table, held in memory as one frame."""
+    """Some rows of a table, in memory as one frame."""
 
     streamed = False
 
@@ -131,7 +131,7 @@ class Piece(Table):
         self.where, self.names, self.frame = table.where, tuple(names), frame
         self.n_rows = len(next(iter(frame.values()))) if isinstance(frame, dict) else len(frame)
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return nothing: types are checked for the whole table."""
         return []
 

@@ -22,9 +22,9 @@ from tailguard.datasets.dataset import Dataset, check_sizes
 
 @dataclass(frozen=True, eq=False)
 class RawDesign:
-    """A design matrix in raw units, and its standardised columns.
+    """Standardised columns, with the unit and the offset of each in the design matrix.
 
-    Column ``j`` of ``features`` is ``unit_j * (offset_j + standardised_j)``.
+    Column ``j`` of the design matrix is ``units[j] * (offsets[j] + standardised[:, j])``.
 
     Examples
     --------
@@ -39,11 +39,6 @@ class RawDesign:
     units: FloatArray
     offsets: FloatArray
 
-    @property
-    def features(self) -> FloatArray:
-        """The columns in raw units, as in a user's table."""
-        return self.units * (self.offsets + self.standardised)
-
     def dataset(
         self,
         weights: FloatArray,
@@ -55,7 +50,7 @@ class RawDesign:
     ) -> Dataset:
         """Return the dataset; weights and intercept are those of the standardised columns."""
         return Dataset(
-            features=self.features,
+            features=self.units * (self.offsets + self.standardised),
             feature_names=tuple(f"x{j}" for j in range(weights.size)),
             target=target,
             coefficients=weights / self.units,
@@ -175,9 +170,7 @@ def heavy_tailed_linear(
     )
 
 
-def _draw_errors(
-    rng: np.random.Generator, noise: str, n_rows: int, tail: float
-) -> NDArray[np.float64]:
+def _draw_errors(rng: np.random.Generator, noise: str, n_rows: int, tail: float) -> FloatArray:
     """Draw errors with mean zero and, if the variance exists, variance one."""
     if noise == "normal":
         return rng.standard_normal(n_rows)
@@ -185,7 +178,7 @@ def _draw_errors(
         return rng.standard_t(tail, n_rows) / (np.sqrt(tail / (tail - 2)) if tail > 2 else 1.0)
     skewed = rng.lognormal(0.0, 1.0, n_rows)
     # Mean and variance of the standard lognormal: exp(1/2) and e (e - 1).
-    centred: NDArray[np.float64] = (skewed - np.exp(0.5)) / np.sqrt(np.e * (np.e - 1.0))
+    centred: FloatArray = (skewed - np.exp(0.5)) / np.sqrt(np.e * (np.e - 1.0))
     return centred
 
 

@@ -41,8 +41,8 @@ class MeanResult(Reported):
     value
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
-        Predicted standard deviation of the privacy noise of each mean; NaN if ``centre`` is a
-        function. It includes neither sampling error nor the bias of clipping.
+        Predicted standard deviation of the privacy noise of each mean; NaN if the option ``centre``
+        is a function. It includes neither sampling error nor the bias of clipping.
     method
         The name of the method that was used.
     certificate
@@ -74,18 +74,15 @@ class MeanResult(Reported):
 
     def explain(self) -> str:
         """Describe how the budget was spent, and why the method was chosen."""
-        lines = [self.choice.explain()]
-        lines += [
-            f"  released: {name} = {four_digits(value)}" for name, value in self.found.items()
-        ]
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        numbers = [f"released: {name} = {four_digits(value)}" for name, value in self.found.items()]
+        details = [f"  {line}" for line in (*numbers, *self.notes)]
+        return "\n".join([self.choice.explain(), *details])
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Return name, value and predicted noise of each column."""
         values, noises = np.atleast_1d(self.value), np.atleast_1d(self.noise_std)
         names = self.names or [f"x{column}" for column in range(values.size)]
-        triples = zip(names, values, noises, strict=True)
-        return [(name, float(value), float(noise)) for name, value, noise in triples]
+        return [*zip(names, values.tolist(), noises.tolist(), strict=True)]
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the means."""
@@ -160,7 +157,7 @@ def mean(
     moment
         An assumption about the tails, a ``tg.Moment``. Without it, a scale and a centre of every
         column are released first, and you need to know nothing about the data. With it, ``"auto"``
-        may still do so, or pay for a histogram in its unit, if that predicts less error.
+        may still release these, or a histogram in units of the moment, if that predicts less error.
     schema
         Declarations of a table's columns: a ``tg.Schema``, a dict or the path of a JSON file. Means
         are those of the features; the mean of a level is the share of records that have it.
@@ -235,7 +232,7 @@ def mean(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    solved = run(choice.method, plan, gate, assumptions=table.assumed, check=check)
+    solved = run(choice.method, plan, gate, assumptions=table.assumptions(), check=check)
     choice = replace(choice, plan=plan if check is None else check.whole(plan))
     return _result(solved, choice, table)
 

@@ -246,7 +246,7 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
     if not isinstance(guarantee, ApproxDP):
         return guarantee
     distance = COORDINATE_DISTANCE.times(coordinates)
-    epsilon, delta = distance.left_of(guarantee.epsilon, guarantee.delta)
+    epsilon, delta = distance.accounted_cost(guarantee.epsilon, guarantee.delta)
     if epsilon >= guarantee.epsilon / 2.0 and delta >= guarantee.delta / 2.0:
         return ApproxDP(epsilon, delta)
     least = 2.0 * distance.variation * (1.0 + math.exp(min(guarantee.epsilon, 700.0)))

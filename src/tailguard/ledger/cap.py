@@ -44,6 +44,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 from tailguard.checks import InputError
 from tailguard.privacy.accounting.accountant import AdditiveAccountant
@@ -74,6 +75,9 @@ ROUNDED = Fraction(1e-9)
 # The delta at which messages convert a cap in mu or rho to epsilon.
 USUAL_DELTA = 1e-6
 
+Price: TypeAlias = tuple[Fraction, Fraction]
+"""A price in some currency, and a failure probability."""
+
 
 @dataclass(frozen=True)
 class Charge:
@@ -99,11 +103,8 @@ class Charge:
             )
 
     @cached_property
-    def prices(self) -> dict[type[AdditiveAccountant], tuple[Fraction, Fraction] | None]:
-        """The prices computed so far, by currency.
-
-        They are kept because a ledger prices all of its charges before each new one.
-        """
+    def prices(self) -> dict[type[AdditiveAccountant], Price | None]:
+        """The prices computed so far, by currency; each new charge needs those of all others."""
         return {}
 
 
@@ -121,15 +122,12 @@ class Filter:
         return left is not None and left >= 0
 
     def left(self, charges: Sequence[Charge]) -> Fraction | None:
-        """Return the rest of the limit; None if a charge has no price in this currency."""
-        prices, failures = [], []
-        for charge in charges:
-            price_and_failure = price(self.accountant, charge)
-            if price_and_failure is None:
-                return None
-            prices.append(price_and_failure[0])
-            failures.append(price_and_failure[1])
-        return None if exact_sum(failures) > self.failure else self.limit - exact_sum(prices)
+        """Return the rest of the limit; None without all prices, or if failures are too likely."""
+        prices = [price(self.accountant, charge) for charge in charges]
+        known = [each for each in prices if each is not None]
+        if len(known) < len(prices) or exact_sum(failure for _, failure in known) > self.failure:
+            return None
+        return self.limit - exact_sum(cost for cost, _ in known)
 
 
 @dataclass(frozen=True)
@@ -166,18 +164,18 @@ class Cap:
         if not charges:
             return self.guarantee
         delta = self.guarantee.delta or None
-        fits = [
-            fitting(each, delta, each.left(charges) or Fraction(0))
-            for each in reversed(filters_of(self.guarantee))
-        ]
-        return next((each for each in fits if each is not None), None)
+        for each in reversed(filters_of(self.guarantee)):
+            if fits := _guarantee_of(each.left(charges) or Fraction(0), each, delta):
+                return fits
+        return None
 
     def charge(self, event: Event) -> Charge:
         """Return the event as a charge, with a cover if the currency has no price for it."""
-        by_cover = isinstance(self.guarantee, ApproxDP) and not GdpAccountant().supports(event)
         charge = Charge(event)
+        if not isinstance(self.guarantee, ApproxDP) or GdpAccountant().supports(event):
+            return charge
         _, others = flatten(event).split()
-        return replace(charge, cover=covering_mu(others.event)) if by_cover else charge
+        return replace(charge, cover=covering_mu(others.event))
 
     def agrees(self, charge: Charge) -> bool:
         """Whether a charge's cover is at least the recomputed one, to a thousandth."""
@@ -192,29 +190,25 @@ class Cap:
         if left is None:
             return "no run, whatever its epsilon"
         if isinstance(left, ApproxDP):
-            fits = f"epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
-            return f"a run of {fits}"
+            return f"a run of epsilon = {left.epsilon:.4g}, delta = {left.delta:g}"
         if isinstance(left, PureDP):
             return f"a run of pure epsilon = {left.epsilon:.4g}"
         epsilon = _four_digits_down(epsilon_of(left.gaussian_mu(), USUAL_DELTA))
-        ((name, value),) = ((k, v) for k, v in left.to_dict().items() if k != "kind")
+        name, value = left.strength
         return (
             f"a run of {name} = {value:.4g}, such as one of epsilon = "
             f"{epsilon:.4g}, delta = {USUAL_DELTA:g}"
         )
 
 
-def price(accountant: type[AdditiveAccountant], charge: Charge) -> tuple[Fraction, Fraction] | None:
-    """Return a charge's price in a currency and its failure probability; None without a price."""
+def price(accountant: type[AdditiveAccountant], charge: Charge) -> Price | None:
+    """Return a charge's price and failure probability in a currency; None without a price."""
     if accountant not in charge.prices:
         charge.prices[accountant] = _computed_price(accountant, charge)
     return charge.prices[accountant]
 
 
-def _computed_price(
-    accountant: type[AdditiveAccountant], charge: Charge
-) -> tuple[Fraction, Fraction] | None:
-    """Compute what ``price`` returns."""
+def _computed_price(accountant: type[AdditiveAccountant], charge: Charge) -> Price | None:
     if charge.cover is not None and accountant is GdpAccountant:
         mu, failure = charge.cover
         gaussian, _ = flatten(charge.event).split()
@@ -267,14 +261,14 @@ def within_filter(guarantee: Guarantee, ledger: object) -> Guarantee:
     return guarantee
 
 
-def fitting(left: Filter, delta: float | None, amount: Fraction) -> Guarantee | None:
+def _guarantee_of(amount: Fraction, source: Filter, delta: float | None) -> Guarantee | None:
     """Return the guarantee of a run that costs ``amount`` in a filter's currency, or None."""
     value = float(amount)
-    if amount <= ROUNDED * left.limit:
+    if amount <= ROUNDED * source.limit:
         return None
-    if left.accountant is PureAccountant:
+    if source.accountant is PureAccountant:
         return PureDP(_four_digits_down(value))
-    if left.accountant is ZcdpAccountant:
+    if source.accountant is ZcdpAccountant:
         return ZCDP(_four_digits_down(value))
     if delta is None:
         return GDP(_four_digits_down(math.sqrt(value)))

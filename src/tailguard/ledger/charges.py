@@ -80,7 +80,7 @@ def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -
         )
 
 
-def taken(ledger: str, line: Line) -> BudgetError:
+def key_taken(ledger: str, line: Line) -> BudgetError:
     """Return the error for a key that was charged before."""
     return BudgetError(
         f"key must be new to ledger {ledger!r}; entry {line.position} was "
@@ -88,7 +88,7 @@ def taken(ledger: str, line: Line) -> BudgetError:
     )
 
 
-def beyond(ledger: str, cap: Cap, before: Sequence[Charge]) -> BudgetError:
+def over_cap(ledger: str, cap: Cap, before: Sequence[Charge]) -> BudgetError:
     """Return the error for a charge that the cap does not admit."""
     return BudgetError(
         f"ledger {ledger!r} must keep {cap.guarantee.describe()}; with this run it would not; the "

@@ -8,7 +8,6 @@ from typing import Any
 from tailguard.checks import BudgetError, InputError, check_integer, check_text
 from tailguard.ledger.cap import Cap
 from tailguard.ledger.charges import (
-    beyond,
     cap_of,
     charges_of,
     check_held,
@@ -16,9 +15,10 @@ from tailguard.ledger.charges import (
     check_same,
     coordinates_of,
     events_of,
+    key_taken,
+    over_cap,
     settlement,
     standing,
-    taken,
     unit_of,
 )
 from tailguard.ledger.lines import (
@@ -45,9 +45,9 @@ from tailguard.privacy.unit import Unit
 from tailguard.version import __version__
 
 MOST_COORDINATES = 10**11
-"""Most released numbers in one charge; beyond it the bound on sampled noise would be useless."""
+"""Most released numbers in one charge; with more, the bound on sampled noise is useless."""
 MOST_STARTS = 10**9
-"""Most resumptions of one run; no run reaches it, and the number fits into a line."""
+"""Most resumptions of one run: more than any run has, and few enough for a line."""
 
 
 class Ledger:
@@ -228,7 +228,7 @@ class Ledger:
             check_chain(self.name, lines)
             charged = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
             if charged and charged[0].data()["released_by"] != run:
-                raise taken(self.name, charged[0])
+                raise key_taken(self.name, charged[0])
             resumed = [line.data() for line in lines if line.kind == RESUMED]
             later = any(line["run"] == key and line["start"] >= start for line in resumed)
             if later or any((line.kind, line.key) == (SETTLED, key) for line in lines):
@@ -338,14 +338,14 @@ class Ledger:
         def decide(lines: tuple[Line, ...]) -> Draft | Line:
             check_chain(self.name, lines)
             earlier = [line for line in lines if (line.kind, line.key) == (RESERVED, key)]
-            stands = standing(lines).get(key) == charge  # it counts in full
-            if stands and again and earlier[0].content == canonical(content):
+            in_full = standing(lines).get(key) == charge
+            if in_full and again and earlier[0].content == canonical(content):
                 return earlier[0]
             if earlier:
-                raise taken(self.name, earlier[0])
+                raise key_taken(self.name, earlier[0])
             cap, before = cap_of(lines), charges_of(lines)
             if not cap.admits((*before, charge)):
-                raise beyond(self.name, cap, before)
+                raise over_cap(self.name, cap, before)
             return Draft(RESERVED, key, content)
 
         return self._store.append(self.name, decide).entry()
@@ -377,9 +377,8 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook displays."""
-        facts = {"cap": self.cap.describe(), "unit": self.unit, "left": self.describe_left()}
-        facts |= {"file": self.path}
-        return html_table([("ledger", self.name), *facts.items()])
+        rows = [("ledger", self.name), ("cap", self.cap.describe()), ("unit", self.unit)]
+        return html_table([*rows, ("left", self.describe_left()), ("file", self.path)])
 
     def __repr__(self) -> str:
         key = "" if self._key is None else f", key={self._key!r}"

@@ -1,4 +1,4 @@
-"""Compile gradients of one record with Numba on first use, the library's and users' gradients.
+"""Compile gradients of one record with Numba on first use: the library's own, and the user's.
 
 Machine code of the library's gradients is stored on disk, so they are compiled once per machine.
 """
@@ -26,9 +26,9 @@ def compile_gradient(function: Function) -> Function:
 
 
 def compile_loop(gradient: Any) -> Any:
-    """Return the loop over records for a function of ``numba.njit``; raise if it cannot compile.
+    """Return the loop over records for a gradient of ``numba.njit``; refuse others.
 
-    This depends only on types, so it can be called before any record is read.
+    Only types matter, so this is called before any record is read.
     """
     from numba import typeof, types  # noqa: PLC0415 (Numba takes a while to load)
     from numba.core.errors import NumbaError  # noqa: PLC0415

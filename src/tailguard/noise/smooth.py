@@ -25,7 +25,7 @@ Bun and Steinke 2019 (arsinh-normal noise); Nissim, Raskhodnikova and Smith 2007
 Box and Muller 1958; Mironov 2012 (why float noise is unsafe).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -35,7 +35,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice
-from tailguard.noise.sources import Source, Words
+from tailguard.noise.sources import Source
 from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.decimals import decimals
@@ -63,18 +63,11 @@ def exact_normals(size: int, source: Source) -> list[Decimal]:
     Within ``size * NORMAL_VARIATION`` of the ideal, after the numbers are scaled, added to an
     answer and rounded to a lattice whose step is at most the width of the noise.
     """
-    words = source.words(2 * WORDS * size)
+    data, width = source.words(2 * WORDS * size).astype(">u8").tobytes(), 8 * WORDS
+    # Two whole numbers of 384 uniform binary digits for each normal.
+    numbers = [int.from_bytes(data[first : first + width]) for first in range(0, len(data), width)]
     with precisely():
-        return [_normal(*pair) for pair in _pairs(words, size)]
-
-
-def _pairs(words: Words, size: int) -> Iterator[tuple[int, int]]:
-    """Yield two whole numbers of 384 uniform binary digits for each normal."""
-    width = 8 * WORDS
-    data = words.astype(">u8").tobytes()
-    for start in range(0, 2 * width * size, 2 * width):
-        split, end = start + width, start + 2 * width
-        yield int.from_bytes(data[start:split]), int.from_bytes(data[split:end])
+        return list(map(_normal, numbers[::2], numbers[1::2]))
 
 
 def _normal(radius_digits: int, angle_digits: int) -> Decimal:
@@ -183,11 +176,8 @@ class SmoothMechanism:
         check_choice("calibration.mechanism", calibration.mechanism, (self.name,))
         if {answer.value.shape, answer.scale.shape} != {(calibration.size,)}:
             raise InputError(f"answer and scale must be vectors of {calibration.size} coordinates.")
-        limit, floor, ceiling = (
-            calibration.value_limit,
-            calibration.scale_floor,
-            calibration.scale_ceiling,
-        )
+        limit = calibration.value_limit
+        floor, ceiling = calibration.scale_floor, calibration.scale_ceiling
         # For every result of a query, values are now finite and scales at least the floor.
         values = np.clip(np.nan_to_num(answer.value, nan=0.0), -limit, limit)
         scales = np.clip(np.nan_to_num(answer.scale, nan=ceiling), floor, ceiling)

@@ -7,7 +7,7 @@ shows nothing else.
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -22,8 +22,8 @@ from tailguard.report.page import report_page
 KEY = "tailguard_report"
 """The key that identifies the data of a report; its value is the version of the format."""
 VERSION = 1
-"""The version of the format. Increase it if a field changes its meaning, or the page changes."""
-WANTED = "FILE must hold the data of a report, as tailguard wrote them; it does not."
+"""The version of the format. Increase it if the meaning of a field or the page changes."""
+NOT_A_REPORT = "FILE must hold the data of a report, as tailguard wrote them; it does not."
 
 
 @dataclass(frozen=True)
@@ -131,23 +131,18 @@ class Report:
         try:
             check_version("report", data[KEY], newest=VERSION)
             content = {name: value for name, value in data.items() if name != KEY}
-            certificate = Certificate.from_dict(content.pop("certificate"))
-            estimates = [ReportedEstimate(**_with_nan(each)) for each in content.pop("estimates")]
-            tables = [_read_table(each) for each in content.pop("tables")]
+            content["certificate"] = Certificate.from_dict(content["certificate"])
+            content["estimates"] = tuple(map(_read_estimate, content["estimates"]))
+            content["tables"] = tuple(map(_read_table, content["tables"]))
             content["notes"] = tuple(content["notes"])
             content["stated"] = Stated(**content["stated"])
-            report = cls(
-                certificate=certificate,
-                estimates=tuple(estimates),
-                tables=tuple(tables),
-                **content,
-            )
+            report = cls(**content)
             report.to_html()  # raises if a field has another type than the page needs
             return report
         except InputError:
             raise
         except (AttributeError, LookupError, TypeError, ValueError):
-            raise InputError(WANTED) from None
+            raise InputError(NOT_A_REPORT) from None
 
     def to_json(self) -> str:
         """Return the report as JSON."""
@@ -205,14 +200,16 @@ def _without_nan(estimate: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_nan(estimate: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: math.nan if value is None else value for name, value in estimate.items()}
+def _read_estimate(data: Mapping[str, Any]) -> ReportedEstimate:
+    known: dict[str, Any] = {
+        name: math.nan if value is None else value for name, value in data.items()
+    }
+    return ReportedEstimate(**known)
 
 
 def _read_table(data: Mapping[str, Any]) -> ReportTable:
-    rows: Sequence[Sequence[str]] = data["rows"]
-    headers = tuple(data["headers"])
-    return ReportTable(data["title"], headers, tuple(map(tuple, rows)), data["note"])
+    rows = tuple(map(tuple, data["rows"]))
+    return ReportTable(data["title"], tuple(data["headers"]), rows, data["note"])
 
 
 def write_file(path: object, text: str) -> None:

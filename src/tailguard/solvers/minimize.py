@@ -130,7 +130,7 @@ def minimize(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    return run(chosen_solver, plan, gate, assumptions=(*assumed, *table.assumed), check=check)
+    return run(chosen_solver, plan, gate, assumptions=(*assumed, *table.assumptions()), check=check)
 
 
 def _check_offset(stated: Loss | RecordLoss, given: Offset | None) -> None:

@@ -53,10 +53,8 @@ class CrosstabResult(SummaryResult):
 
     def tables(self) -> list[ResultTable]:
         """Return one table with a row for each combination of levels."""
-        combined = zip(product(*self.levels), self.counts.ravel(), strict=True)
-        rows: list[tuple[Cell, ...]] = [
-            (*levels, float(count), self.noise_std) for levels, count in combined
-        ]
+        combined = zip(product(*self.levels), self.counts.ravel().tolist(), strict=True)
+        rows: list[tuple[Cell, ...]] = [(*each, count, self.noise_std) for each, count in combined]
         return [ResultTable("", (*self.names, "records", "privacy noise"), rows)]
 
 
@@ -122,8 +120,8 @@ class ActualExpectedResult(SummaryResult):
     actual, expected
         Totals of each group, of cells clipped to a private range.
     ratio, low, high
-        Actual over expected, with a 95 % interval for noise and the sampling of actual values; NaN
-        if noise hides the group.
+        Actual over expected, with a 95 % interval, which covers noise and the sampling of actual
+        values; NaN if noise hides the group.
 
     Examples
     --------
@@ -148,12 +146,10 @@ class ActualExpectedResult(SummaryResult):
     high: FloatArray
 
     def tables(self) -> list[ResultTable]:
-        """Return one table: a row per group."""
-        numbers = zip(self.actual, self.expected, self.ratio, self.low, self.high, strict=True)
-        rows: list[tuple[Cell, ...]] = [
-            (group or "all", *map(float, row))
-            for group, row in zip(self.groups, numbers, strict=True)
-        ]
+        """Return one table, with a row per group."""
+        columns = np.stack([self.actual, self.expected, self.ratio, self.low, self.high], axis=1)
+        groups = zip(self.groups, columns.tolist(), strict=True)
+        rows: list[tuple[Cell, ...]] = [(group or "all", *row) for group, row in groups]
         header = ("group", "actual", "expected", "ratio", "95% from", "to")
         return [ResultTable("", header, rows)]
 
@@ -222,11 +218,12 @@ def actual_expected(
     hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
     totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
     sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
+    mean, expected_mean = moments.mean.T
     with np.errstate(all="ignore"):
-        ratio = np.where(hidden, math.nan, moments.mean[:, 0] / moments.mean[:, 1])
+        ratio = np.where(hidden, math.nan, mean / expected_mean)
+        expected_noise = ratio * moments.noise_std[:, 1]
         ratio_std = np.hypot(
-            moments.error_std[:, 0] / moments.mean[:, 1],
-            ratio * moments.noise_std[:, 1] / moments.mean[:, 1],
+            moments.error_std[:, 0] / expected_mean, expected_noise / expected_mean
         )
     return ActualExpectedResult(
         solved=solved,

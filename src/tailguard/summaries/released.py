@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray
 from tailguard.checks import InputError, check_choice, named_arguments, shown
-from tailguard.data.declarations import check_weight_bound, listing, undeclared_note
+from tailguard.data.declarations import check_weight_bound, listing
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.gate import Gate
@@ -203,9 +203,7 @@ def released(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    undeclared = inputs.undeclared
-    assumed = (undeclared_note(undeclared, by_cell=True),) if undeclared else ()
-    assumed = (*assumed, *inputs.unit.notes, *inputs.weight_notes, *assumptions)
+    assumed = (*inputs.assumptions(by_cell=True), *assumptions)
     solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)

@@ -262,7 +262,9 @@ def test_phases_may_have_steps_and_clip_norms_of_their_own():
     plan = solver.plan(problem, tg.GDP(0.5))
     assert [stage.n_blocks for stage in plan.stages] == [3, 5, 9]
     assert plan.settings["clip_norm"] == "1; 2; 4"
-    with pytest.raises(tg.InputError, match="phase_steps must be as many as there are phases, 3"):
+    with pytest.raises(
+        tg.InputError, match="phase_steps must have one number for each of 3 phases"
+    ):
         DoublingAccelerated(phase_steps=(3, 5)).plan(problem, tg.GDP(0.5))
     with pytest.raises(tg.InputError, match="phase_clip_norms must be"):
         DoublingAccelerated(phase_clip_norms=(1.0, 2.0, 0.0))

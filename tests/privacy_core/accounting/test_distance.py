@@ -59,7 +59,7 @@ def test_a_charge_without_the_ratio_would_be_too_small():
 def test_epsilon_is_the_smallest_that_meets_the_charge(log_ratio, variation):
     distance = Distance(log_ratio, variation)
     found = epsilon_at_distance(Gaussian(1.0), 1e-6, distance).epsilon
-    epsilon, delta = distance.left_of(found, 1e-6)
+    epsilon, delta = distance.accounted_cost(found, 1e-6)
     assert epsilon == pytest.approx(epsilon_of(1.0, delta), rel=1e-9)
     assert epsilon >= epsilon_of(1.0, delta) * (1 - 1e-14)
 
@@ -78,7 +78,7 @@ def test_distances_add_up():
     assert Distance(0.25, 0.125).times(2) + Distance(0.0, 0.5) == Distance(0.5, 0.75)
     assert not EXACT
     assert Distance(variation=1e-300)
-    assert Distance(1.0 / 8, 0.5).left_of(1.0, 0.9)[0] == 0.75
+    assert Distance(1.0 / 8, 0.5).accounted_cost(1.0, 0.9)[0] == 0.75
 
 
 def test_a_distance_is_within_itself_and_within_none_that_is_smaller_in_a_number():

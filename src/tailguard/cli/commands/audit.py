@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from rich.table import Table
 
 from tailguard.checks import InputError
@@ -62,15 +62,10 @@ def audit(
     names = tuple(name for name in (LONG if everything else QUICK) if (only or "") in name)
     if not names:
         raise InputError(f"--only must be part of the name of a row; got {only!r}.")
-    progress_console = Console(stderr=True)
-    with Progress(
-        console=progress_console, transient=True, disable=not progress_console.is_terminal
-    ) as progress:
-        task = progress.add_task("Attacking", total=len(names))
-        results = []
-        for row in run_audit(names, n_jobs=jobs):
-            results.append(row)
-            progress.advance(task)
+    screen = Console(stderr=True)
+    audits, hidden = run_audit(names, n_jobs=jobs), not screen.is_terminal
+    rows = track(audits, "Attacking", len(names), console=screen, transient=True, disable=hidden)
+    results = list(rows)
     console = Console(highlight=False)
     console.print(audit_table(results))
     print_wrapped(
@@ -96,7 +91,7 @@ def audit_table(results: "list[AuditResult]") -> Table:
     """
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("audited, and its claim", overflow="fold")
-    for heading in ("shown", "of it", "power", "runs", "mutants"):
+    for heading in ("shown", "share", "power", "runs", "mutants"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in results:

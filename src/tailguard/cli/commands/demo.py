@@ -29,10 +29,9 @@ from tailguard.privacy.certificate.pages import certificate_facts
 from tailguard.report.content import Report
 
 PICTURE = "interval, | truth"
-COMPARED = ("truth", "coef", "std err", PICTURE)  # columns of the table
-# The numbers of letters in a picture: on each side of the truth, and in half an interval.
+# Letters of a picture: on each side of the truth, and in half an interval.
 LETTERS_PER_SIDE, LETTERS_PER_HALF_INTERVAL = 11, 5
-# At this size, the tables of both fits have 1.5 GB.
+# The tables of both fits then take 1.5 GB.
 MOST_ROWS = 10_000_000
 
 
@@ -55,7 +54,7 @@ def demo(
     The data
     ...
     """
-    tg.ApproxDP(epsilon, delta)
+    tg.ApproxDP(epsilon, delta)  # refuses a wrong budget before records are simulated
     check_integer("--rows", rows, minimum=100, maximum=MOST_ROWS)
     out = destination(out)
     console = Console(highlight=False)
@@ -73,7 +72,7 @@ def demo(
     _heading(console, "Fitting")
     model = tg.LinearRegression(epsilon=epsilon, delta=delta)
     start_time = perf_counter()
-    with console.status("Buying locations and scales, then descending ..."):
+    with console.status("Releasing locations and scales, then coefficients ..."):
         model.fit(claims.features, claims.target)
     releases = sum(release.times for release in model.certificate_.releases)
     console.print(
@@ -101,7 +100,7 @@ def _table(claims: Dataset, model: "tg.LinearRegression", width: int) -> list[st
         row.cells["truth"] = f"{true_value:.4g}"
         if estimate.has_interval:
             row.cells[PICTURE] = picture(true_value, estimate.value, estimate.low, estimate.high)
-    return table_lines(rows, COMPARED, width)
+    return table_lines(rows, ("truth", "coef", "std err", PICTURE), width)
 
 
 def picture(truth: float, value: float, low: float, high: float) -> str:

@@ -111,12 +111,7 @@ class OwnOptions:
     ] = None
 
 
-@options.takes(
-    ModelOptions,
-    OwnOptions,
-    options.RoleOptions,
-    *options.RUN_ON_A_TABLE,
-)
+@options.takes(ModelOptions, OwnOptions, options.RoleOptions, *options.RUN_ON_A_TABLE)
 def fit(
     file: options.TableOption,
     *,
@@ -172,10 +167,10 @@ def _estimator(
 
     ``own_options`` are options that only some models have.
     """
-    own_options |= {"--exposure": given["exposure"]}
+    own_options["--exposure"] = given["exposure"]
     parameters |= {"schema": schema, "weight": given["person_weight"]}
     estimator = make_estimator(given["model"], parameters, own_options=own_options)
-    if hasattr(estimator, "classes") and schema.classes is None and not [*table.empties()]:
+    if hasattr(estimator, "classes") and schema.classes is None and not [*table.without_rows()]:
         raise InputError(
             f"--classes must be given for --model {model_name(estimator)}, such as --classes "
             f"no,yes or 0,1: a CSV file does not say that {schema.target!r} holds numbers."

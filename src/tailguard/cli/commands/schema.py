@@ -46,10 +46,10 @@ def schema(
     Wrote schema.json: age, region are numbers in it; ...
     """
     declared = declared_schema(given)
-    columns = opened_path(file)
-    settled = declared.settled(columns.names, columns.where)
+    table = opened_path(file)
+    settled = declared.settled(table.names, table.where)
     roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
-    check_columns([column for column in roles if column], columns.names, columns.where)
+    check_columns(filter(None, roles), table.names, table.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(
         Console(),

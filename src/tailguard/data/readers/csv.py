@@ -66,7 +66,7 @@ class CsvTable(Table):
         if count < fewest:
             raise InputError(f"{self.where} must have at least {fewest} records; got {count}.")
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return nothing: text has no types."""
         return []
 

@@ -76,7 +76,7 @@ class DaskTable(Table):
         groups, table._lengths = files.row_groups()
         read_part = delayed(row_group, pure=False)
         table._files = files
-        table._empty_frames = list(files.empties())
+        table._empty_frames = list(files.without_rows())
         table._keep_parts(lambda names: [read_part(*group, list(names)) for group in groups])
         return table
 
@@ -85,11 +85,11 @@ class DaskTable(Table):
         cached_parts = cache(parts)
         self._parts: Callable[[Sequence[str]], list[Any]] = lambda names: cached_parts(tuple(names))
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return Dask's empty frame with its types, or those of files."""
         return self._empty_frames
 
-    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+    def try_reading(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Compute these columns once, on the workers; refuse a table that fails.
 
         The types of a partition may differ from those that Dask has recorded, since the
@@ -116,7 +116,7 @@ class DaskTable(Table):
                 check_same(len(batch), length)
                 yield batch
 
-    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+    def worker_sum(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work``: workers sum complete chunks and send the edges of parts."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
@@ -133,7 +133,7 @@ class DaskTable(Table):
         answer: IntArray = total + summed_edges(chain(*edges), work, chunk_rows)
         return answer
 
-    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+    def worker_rows(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
         """Yield the rows that workers choose from each part, a few parts at once."""
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 

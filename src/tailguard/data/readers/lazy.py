@@ -75,7 +75,7 @@ class LazyTable(Table):
     def __post_init__(self) -> None:
         self.check_shape()
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return tables without rows."""
         return self.empty_frames
 
@@ -83,7 +83,7 @@ class LazyTable(Table):
         """Yield all rows in the order of the library."""
         yield from self.read(names, n_rows)
 
-    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+    def try_reading(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Read these columns once; refuse a table that fails."""
 
         def check_and_read() -> None:

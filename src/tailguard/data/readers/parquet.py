@@ -57,7 +57,7 @@ class ParquetFiles(Table):
                 f"{self.where} must have at least {fewest} records; got {self.n_rows}."
             )
 
-    def empties(self) -> Iterator[Any]:
+    def without_rows(self) -> Iterator[Any]:
         """Yield a frame without rows for each file."""
         for file in self.paths:
             yield opened_parquet(file).schema_arrow.empty_table()

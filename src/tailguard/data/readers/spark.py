@@ -81,14 +81,14 @@ class SparkTable(Table):
         table.where, table.names, table.n_rows = files.where, files.names, files.n_rows
         table._files, table._session = files, session
         table._groups, table._lengths = files.row_groups()
-        table._empty = list(files.empties())
+        table._empty = list(files.without_rows())
         return table
 
-    def empties(self) -> Iterable[Any]:
+    def without_rows(self) -> Iterable[Any]:
         """Return an empty frame with Spark's types, or those of files."""
         return self._empty
 
-    def tried_out(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
+    def try_reading(self, names: Sequence[str], n_rows: int) -> Iterable[Any]:
         """Compute these columns once, on the workers; refuse a table that fails."""
         silenced(lambda: self._lengths_of(names))
         return []
@@ -99,13 +99,13 @@ class SparkTable(Table):
             return self._files.batches(names, n_rows)
         return _received_rows(self._ask(names, partial(_send_rows, None)))
 
-    def added(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
+    def worker_sum(self, names: Sequence[str], work: Work, chunk_rows: int) -> IntArray:
         """Return the sum of ``work``: workers sum whole chunks and send back the edges of parts."""
         lengths = self._lengths_of(names)
         sent = self._ask(names, partial(_send_sums, work, lengths, chunk_rows))
         return _received_sum(sent, work, lengths, chunk_rows)
 
-    def chosen(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
+    def worker_rows(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
         """Yield the chosen rows of each part, chosen by the workers."""
         return _received_rows(self._ask(names, partial(_send_rows, choose)))
 

@@ -157,7 +157,7 @@ class PersonRule:
             )
         check_columns([name], table.names, table.where)
         # First read the column like any other, so that a failing cell gives the usual error.
-        list(table.tried_out([name], KEYS_AT_ONCE))
+        list(table.try_reading([name], KEYS_AT_ONCE))
         frames = table.batches([name], KEYS_AT_ONCE)
         columns = (identifiers_of(frame_column(frame, name)) for frame in frames)
         persons: PersonKeys = silenced(lambda: PersonKeys.of(columns, self.unit))

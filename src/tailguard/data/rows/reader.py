@@ -104,8 +104,8 @@ class RecordReader:
         If the check has to read the table, batches have ``n_rows`` rows.
         """
         check_columns(self.names, table.names, table.where)
-        for empties in (table.empties, partial(table.tried_out, self.names, n_rows)):
-            for empty in empties():
+        for frames in (table.without_rows, partial(table.try_reading, self.names, n_rows)):
+            for empty in frames():
                 self._check_types(empty, table.where)
 
     def _check_types(self, empty: Any, where: str) -> None:

@@ -124,7 +124,7 @@ class StreamRows:
     ) -> IntArray:
         # Sums of records without an order need no chunks, so every row stays on its worker.
         chunk_rows = 1 if self.reader.alone else CHUNK_ROWS
-        added_by_workers = self._table.added(names, work, chunk_rows)
+        added_by_workers = self._table.worker_sum(names, work, chunk_rows)
         if added_by_workers is not None:
             return added_by_workers
         return added(size, work, self.runs(names), resolve_threads(n_threads))
@@ -139,7 +139,7 @@ class StreamRows:
         """
         work = partial(self.reader.identified, hashed=hashed, most=most)
         choose = partial(self.reader.chosen, hashed, most)
-        tables = self._table.chosen(self.reader.names, choose) if most < LARGEST_WORD else None
+        tables = self._table.worker_rows(self.reader.names, choose) if most < LARGEST_WORD else None
         runs: Iterable[Run] = self.runs(report=tables is None)
         if tables is not None and not self.reader.numbered:
             runs = (([table], 0) for table in tables)

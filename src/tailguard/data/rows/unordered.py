@@ -118,8 +118,8 @@ class UnorderedRows:
     def check_places(self, stages: Sequence[str], *, whole: bool) -> None:
         """Refuse stages that read records by place if there are no identifiers; read no record.
 
-        ``whole`` says that they need all records by place: then also refuse a table that is too
-        large for the disk.
+        If the stages need all records by place (``whole``), also refuse a table that is too large
+        for the disk.
         """
         if stages:
             self._key(", ".join(dict.fromkeys(stages)))
@@ -128,7 +128,7 @@ class UnorderedRows:
 
     def sample(self, hashed: KeyedHash, count: int) -> Rows:
         """Return a sample of ``count`` records in random order, by a separate key."""
-        self._key()
+        self._key()  # refuses records without identifiers
         return in_keyed_order(self._rows, hashed, count, self._row_ids)
 
     def _by_place(self) -> Rows:
@@ -179,7 +179,7 @@ def in_keyed_order(
         values = hashed.of(row_ids)
         if not all_differ(values):
             values = hashed.of_places(0, rows.n_rows)
-        return first_of(rows, values, hashed, count)
+        return rows.restricted(hashed.order(values)[:count])
     in_memory = fits(rows, count)
     with quietly():
         if rows.ids_differ is None:
@@ -196,8 +196,8 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
     if sum(block.n_rows for block, _ in identified) < count:
         raise InputError(CHANGED)
     blocks, values = zip(*identified, strict=True)
-    chosen = ArrayRows.of_block(joined(blocks))
-    return first_of(chosen, np.concatenate(values), hashed, count)
+    order = hashed.order(np.concatenate(values))
+    return ArrayRows.of_block(joined(blocks)).restricted(order[:count])
 
 
 def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
@@ -212,8 +212,8 @@ def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
 def ids_differ(rows: StreamRows, hashed: KeyedHash) -> bool:
     """Whether the hashes of all identifiers differ.
 
-    Many hashes are sorted in a file with 8 bytes per row. If far more of them have the same leading
-    bits than chance allows, some are equal; so every part of the file is short.
+    Many hashes are sorted in a file, with 8 bytes per row. If far more of them share their leading
+    bits than chance allows, some are equal, and no file is written. So each part of it is short.
     """
     if rows.n_rows <= NUMBERS_GATHERED:
         return all_differ(np.concatenate(list(rows.values(hashed))))
@@ -243,11 +243,6 @@ def fits(rows: StreamRows, count: int) -> bool:
         values = np.dtype(np.uint64).itemsize * rows.n_rows
         check_room(max(values, 0 if in_memory else count * rows.stored.itemsize))
     return in_memory
-
-
-def first_of(rows: ArrayRows, values: Words, hashed: KeyedHash, count: int) -> ArrayRows:
-    """Return the ``count`` records with the smallest hashes, in the order of the hashes."""
-    return rows.restricted(hashed.order(values)[:count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,5 +290,5 @@ class Ranks:
 
     def _parts(self, leading: IntArray) -> IntArray:
         """Return the parts of hashes with these leading bits."""
-        # Hashes beyond the last chosen one occur only if the table changed.
+        # A hash beyond the last chosen one occurs only if the table changed.
         return np.minimum(leading * self.n_parts // (self.last + 1), self.n_parts - 1)

@@ -123,7 +123,7 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
                 f"formula must not use {name}, which would be learned from records{advice}; got "
                 f"{shown(text)}."
             )
-    examples = ", ".join(function.wanted for function in FUNCTIONS.values())
+    examples = ", ".join(function.example for function in FUNCTIONS.values())
     raise InputError(
         f"formula must be made of columns, C(x), I(x**2), bs(x, knots=..., lower_bound=..., "
         f"upper_bound=...), {examples}; got {shown(text)}."

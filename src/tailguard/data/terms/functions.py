@@ -30,22 +30,22 @@ class Function:
         From column and parameters to the names of its coefficients; None if its text is the name.
     least, most
         Limits on the number of parameters; several parameters must increase.
-    wanted
-        An example of a call, for errors.
+    example
+        A call, for errors.
     indicators
         Whether its columns are indicators: at most one 1 per record, and zeros.
-    of_gaps
+    indicates_missing
         Whether it indicates missing cells: it reads the column before constants replace them, and
         accepts a column of levels.
     """
 
     values: Values
-    wanted: str
+    example: str
     names: Callable[[str, Sequence[float]], list[str]] | None = None
     least: int = 0
     most: float = 0
     indicators: bool = False
-    of_gaps: bool = False
+    indicates_missing: bool = False
 
     def accepts(self, numbers: Sequence[float]) -> bool:
         """Whether these are valid parameters."""
@@ -119,6 +119,6 @@ FUNCTIONS = {
     "cut": Function(_cut, "cut(x, 10, 20)", _names_of_intervals, 1, math.inf, indicators=True),
     "linear": Function(_basis(1), "linear(x, 0, 10, 20)", _names_at_knots, 2, math.inf),
     "spline": Function(_basis(3), "spline(x, 0, 10, 20)", _numbered_names, 2, math.inf),
-    "missing": Function(_missing, "missing(x)", indicators=True, of_gaps=True),
+    "missing": Function(_missing, "missing(x)", indicators=True, indicates_missing=True),
 }
 """Name -> function; a new function needs one line here."""

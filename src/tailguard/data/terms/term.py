@@ -26,7 +26,7 @@ REST = "..."
 QUOTED = re.compile(r"`([^`]+)`")
 
 Cells: TypeAlias = tuple[FloatArray, FloatArray]
-"""A column before and after missing cells are filled; a row has one number, or indicators."""
+"""A column before and after its missing cells are filled: one number per row, or indicators."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Factor:
         return f"{self.function}({', '.join([column, *map(number_text, self.numbers)])})"
 
     @property
-    def tells_gaps(self) -> bool:
+    def indicates_missing(self) -> bool:
         """Whether it depends only on which cells are missing."""
-        return self.function is not None and FUNCTIONS[self.function].of_gaps
+        return self.function is not None and FUNCTIONS[self.function].indicates_missing
 
     @property
     def takes_levels(self) -> bool:
         """Whether it may read a column of levels."""
-        return self.function is None or self.tells_gaps
+        return self.function is None or self.indicates_missing
 
     def names(self, indicators: Mapping[str, Sequence[str]]) -> Sequence[str]:
-        """Return its names; ``indicators`` has the names for each column of levels."""
+        """Return the names of its columns; ``indicators`` has those of each column of levels."""
         if self.function is None:
             return indicators.get(self.column, [self.column])
         names = FUNCTIONS[self.function].names
@@ -69,7 +69,9 @@ class Factor:
             return filled
         function = FUNCTIONS[self.function]
         with np.errstate(all="ignore"):
-            return function.values((original if self.tells_gaps else filled)[:, 0], self.numbers)
+            return function.values(
+                (original if self.indicates_missing else filled)[:, 0], self.numbers
+            )
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
         """Whether its columns are indicators: at most one 1 per record, and zeros."""
@@ -90,7 +92,7 @@ class Term:
     @property
     def name(self) -> str:
         """Its name: the column if the term is an unchanged column, else its text."""
-        (first, *others) = self.factors
+        first, *others = self.factors
         return str(self) if others or first.function is not None else first.column
 
     @property
@@ -99,9 +101,9 @@ class Term:
         return tuple(factor.column for factor in self.factors)
 
     @property
-    def reads_cells_alone(self) -> bool:
-        """Whether it reads one column, and not only which cells are missing."""
-        return len(self.factors) == 1 and not self.factors[0].tells_gaps
+    def reads_one_column(self) -> bool:
+        """Whether it has one factor, which reads more than which cells are missing."""
+        return len(self.factors) == 1 and not self.factors[0].indicates_missing
 
     def names(self, indicators: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the names of its coefficients, one for each choice of a name per factor."""
@@ -154,8 +156,7 @@ def unquoted(text: str) -> tuple[str, dict[str, str]]:
 
 def _factor(text: str, term: str) -> Factor:
     """Parse a column, or a call of one of ``FUNCTIONS`` with a column and numbers."""
-    quoted = QUOTED.fullmatch(text)
-    if quoted:
+    if quoted := QUOTED.fullmatch(text):
         return Factor(quoted[1])
     if text and text != REST and not re.search(r"[`()]", text):
         return Factor(text)
@@ -171,18 +172,14 @@ def _factor(text: str, term: str) -> Factor:
         if not all(map(math.isfinite, parameters)):
             raise ValueError
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
-        raise _refused(term) from None
+        known = ", ".join(function.example for function in FUNCTIONS.values())
+        raise InputError(
+            f"terms must be columns, {known}, or products of these such as age:region, with "
+            f"backticks around names that are not words; got {shown(term)}."
+        ) from None
     if not FUNCTIONS[call.func.id].accepts(parameters):
         raise InputError(
             f"terms must give {call.func.id} increasing numbers, as in "
-            f"{FUNCTIONS[call.func.id].wanted}; got {shown(term)}."
+            f"{FUNCTIONS[call.func.id].example}; got {shown(term)}."
         )
     return Factor(names.get(column.id, column.id), call.func.id, parameters)
-
-
-def _refused(text: str) -> InputError:
-    known = ", ".join(function.wanted for function in FUNCTIONS.values())
-    return InputError(
-        f"terms must be columns, {known}, or products of these such as age:region, with "
-        f"backticks around names that are not words; got {shown(text)}."
-    )

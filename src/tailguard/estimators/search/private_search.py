@@ -192,7 +192,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             ledger=self.ledger,
             random_state=self.random_state,
         )
-        best_model, solved = self._search(plan, gate, models, table.assumed)
+        best_model, solved = self._search(plan, gate, models, table.assumptions())
         best_model._keep_columns(X, table.schema)
         best_model._keep(solved)
         self.best_estimator_ = best_model

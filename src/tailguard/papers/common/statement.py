@@ -54,11 +54,10 @@ class Statement:
 def sentences(table: str) -> dict[str, Any]:
     """Read a table of ``statements.toml``, by its name: a paper, or a topic such as means."""
     text = get_data("tailguard.papers", "statements.toml") or b""  # also from inside a zip file
-    content: dict[str, Any] = tomllib.loads(text.decode())[table]
-    return content
+    return dict(tomllib.loads(text.decode())[table])
 
 
-def said(
+def select_sentences(
     listed: Sequence[Any], cases: tuple[str, ...], shared: Mapping[str, str], **values: object
 ) -> tuple[str, ...]:
     """Return the sentences of a list that hold in these cases, such as printed or tight noise.
@@ -86,7 +85,7 @@ def statement_of(
     of_paper = sentences(paper)
     table, cases = {**of_paper, **of_paper[name]}, (*cases, facts.calibration)
     accuracy, tight, differs, privacy = (
-        said(table.get(part, ()), cases, of_paper["shared"], **values)
+        select_sentences(table.get(part, ()), cases, of_paper["shared"], **values)
         for part in ("accuracy", "tight", "differs", "privacy")
     )
     return Statement(
@@ -99,12 +98,12 @@ def statement_of(
 
 
 def noise_of(oracle: Oracle, facts: Facts, *, n_rows: int, mu: float) -> float:
-    """Noise of one answer in each coordinate, exactly calibrated."""
+    """Return the standard deviation of the noise in each coordinate of one answer."""
     query = oracle.query(None, Units.raw(facts.n_features, intercept=False))
     calibration = query.calibrate(n_rows, facts.n_features, mu)
     n_groups = calibration.size // facts.n_features
-    # ``finish`` is linear, or takes the centre of groups of equal size. Given one value for all
-    # groups it returns the noise of one group; the centre has less, by the factor below.
+    # ``finish`` is linear, or returns the centre of groups of equal size. If all groups have the
+    # same value, it returns that value, here the noise of one group. The centre has less noise.
     n_equal = n_rows - n_rows % n_groups
     noise = float(query.finish(np.full(calibration.size, calibration.noise_std), n_equal)[0])
     return noise if n_groups == 1 else noise * CENTRE_LOSS / math.sqrt(n_groups)
@@ -121,7 +120,7 @@ def descent_prediction(
 ) -> Callable[[float], float]:
     """Return a function that predicts the excess of a descent from a curvature.
 
-    ``noise`` and ``error`` are those of a coordinate.
+    ``noise`` and ``error`` are per coordinate.
     """
     assert solver.step_size is not None  # every theorem states it
     return partial(

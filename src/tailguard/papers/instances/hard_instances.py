@@ -1,7 +1,7 @@
 """Laws that no private algorithm can distinguish: the hard instances behind the lower bounds.
 
-There is a function for each theorem; it returns one law for each word of a packing. An algorithm's
-error on the worst of these laws cannot be below the lower bound by more than constants. The papers'
+Each theorem has a function, which returns one law for each word of a packing. On the worst of these
+laws, no algorithm's error is below the lower bound by more than a constant factor. The papers'
 constants are corrected if they prove nothing or violate the papers' own assumptions.
 
 Records are zero except for rare spikes, Gaussian, or nearly fair coins. Each law has its exact mean
@@ -25,8 +25,7 @@ from tailguard.papers.instances.packings import CodeWords, constant_weight_words
 class SpikeLaw:
     """Zero, or with a small probability one point.
 
-    This is the heaviest tail that a moment allows: clipping removes the point, or else the noise
-    covers it.
+    This is the heaviest tail that a moment allows: clipping removes the point, or noise hides it.
     """
 
     point: FloatArray
@@ -35,8 +34,7 @@ class SpikeLaw:
     @property
     def mean(self) -> FloatArray:
         """Expectation of a record."""
-        mean: FloatArray = self.chance * self.point
-        return mean
+        return self.chance * self.point
 
     def raw_moment(self, order: float) -> float:
         """Largest ``E|x_j|^order`` of a coordinate."""
@@ -55,8 +53,7 @@ class SpikeLaw:
     def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         hits = generator(seed, n_rows=n_rows).random(n_rows) < self.chance
-        rows: FloatArray = hits[:, None] * self.point
-        return rows
+        return hits[:, None] * self.point
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +66,7 @@ class GaussianLaw:
     def sample(self, n_rows: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         drawn = generator(seed, n_rows=n_rows).standard_normal((n_rows, self.mean.size))
-        rows: FloatArray = self.mean + self.std * drawn
-        return rows
+        return self.mean + self.std * drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +83,7 @@ class SignLaw:
     @property
     def mean(self) -> FloatArray:
         """Expectation of a record."""
-        mean: FloatArray = self.bias * self.size * self.word.astype(np.float64)
-        return mean
+        return self.bias * self.size * self.word.astype(np.float64)
 
     def divergence(self, n_differing: int) -> float:
         """Kullback-Leibler divergence from the law of a word with ``n_differing`` other signs.
@@ -101,8 +96,7 @@ class SignLaw:
         """Draw records."""
         drawn = generator(seed, n_rows=n_rows).random((n_rows, self.word.size))
         agree = drawn < (1.0 + self.bias) / 2.0
-        rows: FloatArray = self.size * np.where(agree, self.word, -self.word).astype(np.float64)
-        return rows
+        return self.size * np.where(agree, self.word, -self.word).astype(np.float64)
 
 
 def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) -> SpikeLaw:
@@ -180,9 +174,9 @@ def hard_means(
 ) -> tuple[SpikeLaw, ...]:
     """Spikes along words of weight ``d // 2``: hard for means, and for convex losses.
 
-    Raw moments of the coordinates are at most ``moment_bound`` and so are the central ones for
-    orders of at least 2; the means have norm ``moment_bound^(1/k) chance^(1-1/k) sqrt(d // 2)`` and
-    lie ``sqrt(2 h / d)`` of it apart, where the words are ``h`` places apart.
+    Raw moments of the coordinates are at most ``moment_bound``, and so are central moments of order
+    2 and above. All means have the norm ``r = moment_bound^(1/k) chance^(1-1/k) sqrt(d // 2)``. If
+    two words differ in ``h`` places, their means are ``r sqrt(2 h / d)`` apart.
 
     *Reference.* Kamath, Liu and Zhang 2022, Lemma 6.3 and Theorem 6.4; Tao and others 2022,
     Theorems 8 and 9, whose separation is half the norm and not twice the norm.
@@ -223,9 +217,9 @@ def hard_means_sampling(
 def hard_scalar_mean(
     *, n_rows: int, moment_order: float, epsilon: float, moment_bound: float = 1.0
 ) -> SpikeLaw:
-    """One number: a law with a spike against constant zero, at the hardest chance.
+    """Return the spike in one column that is hardest to distinguish from constant zero.
 
-    ``v / (10 (1 + v) epsilon n)`` for moments of order 1 + v.
+    The chance is ``v / (10 (1 + v) epsilon n)`` for moments of order 1 + v.
 
     *Reference.* Tao and others 2022, Theorem 2 and Lemma 16.
 
@@ -254,8 +248,8 @@ def hard_sparse_means(
 ) -> tuple[SpikeLaw, ...]:
     """Spikes along sparse words: hard for sparse means.
 
-    Natural chances have ``size = n_nonzero / 2 * log(2 (d - n_nonzero) / n_nonzero)``, the
-    logarithm of how many words there are.
+    For ``zcdp_chance`` and ``pure_chance``, a natural ``size`` is the logarithm of the number of
+    words, ``n_nonzero / 2 * log(2 (d - n_nonzero) / n_nonzero)``.
 
     *Reference.* Tao and others 2022, Theorem 11; its words are divided by sqrt(2 n_nonzero), which
     the moments do not need.
@@ -295,9 +289,7 @@ def linear_excess(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> float:
     return float(np.linalg.norm(law.mean) - _as_point(law, point) @ law.mean)
 
 
-def one_column_each(
-    records: NDArray[np.float64], *, seed: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def one_column_each(records: FloatArray, *, seed: int = 0) -> tuple[FloatArray, FloatArray]:
     """Reduce each record x to a random column j: features ``sqrt(d) e_j``, target ``sqrt(d) x_j``.
 
     The mean squared loss of the pair is that of ``||w - x||^2 / 2``, which is not a loss of one
@@ -312,17 +304,17 @@ def one_column_each(
     """
     n_rows, size = records.shape
     rng = np.random.default_rng(check_integer("seed", seed, minimum=0))
-    shown, places = rng.integers(size, size=n_rows), np.arange(n_rows)
+    places, columns = np.arange(n_rows), rng.integers(size, size=n_rows)
     rows = np.zeros((n_rows, size))
-    rows[places, shown] = math.sqrt(size)
-    return rows, math.sqrt(size) * records[places, shown]
+    rows[places, columns] = math.sqrt(size)
+    return rows, math.sqrt(size) * records[places, columns]
 
 
 def _spikes(words: CodeWords, chance: float, order: float, bound: float) -> tuple[SpikeLaw, ...]:
     return tuple(spike(word, chance=chance, order=order, bound=bound) for word in words)
 
 
-def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> NDArray[np.float64]:
+def _as_point(law: SpikeLaw | GaussianLaw, point: Sequence[float]) -> FloatArray:
     """Check that a point has the coordinates of a record."""
     coordinates = np.asarray(point, dtype=np.float64)
     if coordinates.shape != law.mean.shape:

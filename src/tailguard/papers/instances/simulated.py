@@ -6,7 +6,7 @@ a unit vector.
 
 *Xu and others (2025, Section 4)*: ``E (<w, x> - y)^4`` on the unit l1 ball. Columns are clipped at
 the number of records, and targets are bounded: the Lipschitz constant is large, and moments are
-small. The exponent of the growth of the risk is 4.
+small. The risk grows away from its minimum with exponent 4.
 """
 
 import math
@@ -62,8 +62,7 @@ def _design(
     rng = generator(seed, n_rows=n_rows, n_features=n_features)
     X = rng.standard_normal((n_rows, n_features))
     weights = alternating_weights(n_features)
-    unit: FloatArray = weights / np.linalg.norm(weights)
-    return rng, X, unit
+    return rng, X, weights / np.linalg.norm(weights)
 
 
 def _dataset(X: FloatArray, target: NDArray[Any], weights: FloatArray, noise: str) -> Dataset:

@@ -16,7 +16,7 @@ from tailguard.gate.stage import Share
 from tailguard.means.base import MeanFacts, MeanMethod, MeanPlan
 from tailguard.means.choice import make_method, own_options
 from tailguard.means.clamped import ClampedMean
-from tailguard.papers.common.statement import said, sentences
+from tailguard.papers.common.statement import select_sentences, sentences
 from tailguard.papers.printed.terms import CALIBRATIONS, share_with_rounding
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee
@@ -41,7 +41,7 @@ class PrintedLevel(Printed, MeanMethod):
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return the ideal sensitivity over the printed noise: a mu, or an epsilon if Laplace."""
-        raise TypeError(f"{type(self).__name__} must say what its paper prints.")
+        raise TypeError(f"{type(self).__name__} must define printed_spend.")
 
     def spent(self, facts: MeanFacts, level: float = 0.0, groups: int = 1) -> Share:
         """Return the share that a release at a public level spends."""
@@ -75,6 +75,6 @@ def mean_of_paper(
     method = printed(**own) if calibration == "printed" else make_method(name, **own)
     result = mean(X, method=method, **options)
     paper, plan = printed.__module__.split(".")[2], result.choice.plan
-    lines = said(sentences("means")[f"{paper}.{name}_mean"], (calibration,), {})
+    lines = select_sentences(sentences("means")[f"{paper}.{name}_mean"], (calibration,), {})
     remarks = (*plan.remarks, *(f"differs from the paper: {line}" for line in lines))
     return replace(result, choice=replace(result.choice, plan=replace(plan, remarks=remarks)))

@@ -1,4 +1,4 @@
-"""Accelerated stochastic descent, and its number of steps of least predicted risk.
+"""Accelerated stochastic descent, and the number of steps with the least predicted risk.
 
 Reference
 ---------
@@ -26,7 +26,7 @@ def accelerate(
     constraint: ConstraintSet,
     lag: int = 1,
 ) -> FloatArray:
-    """Return the averaged points of the descent, one a row; the last one is the answer.
+    """Return the averaged points of the descent, one per row; the last one is the answer.
 
     With ``a = 2 / (t + lag)`` and ``e = 4 eta / (t (t + 1))``, the gradient ``g`` is taken at
     ``(1 - a) v + a w``, ``w`` moves to the projection of ``w - (a / e) g`` and the average ``v``
@@ -38,8 +38,8 @@ def accelerate(
     for step in range(n_steps):
         share = 2.0 / (step + 1.0 + lag)
         between = (1.0 - share) * average + share * point
-        reach = (step + 1.0) / (2.0 * step_parameter) * ((step + 2.0) / (step + 1.0 + lag))
-        point = constraint.project(point - reach * gradient(step, between))
+        step_size = (step + 1.0) / (2.0 * step_parameter) * ((step + 2.0) / (step + 1.0 + lag))
+        point = constraint.project(point - step_size * gradient(step, between))
         average = share * point + (1.0 - share) * average
         averages[step] = average
     return averages
@@ -62,8 +62,9 @@ def best_step_count(
     diameter: float,
     clip_norm: float | None,
 ) -> int:
-    """Choose the number of steps of least predicted risk, with a budget of ``mu`` a batch.
+    """Choose the number of steps with the least predicted risk; each batch may spend ``mu``.
 
+    The risk is
     ``b D^2 / T^2 + D (2 C sqrt(d T) / (n mu) + r / sqrt(n)) + D r^q / ((q - 1) C^(q - 1))``.
     """
     octaves = math.floor(STEPS_PER_OCTAVE * math.log2(n_rows))
@@ -73,9 +74,8 @@ def best_step_count(
         clip = clip_norm or clip_norm_for(facts, n_rows, n_steps, mu)
         noise = 2.0 * clip * math.sqrt(facts.size * n_steps) / (n_rows * mu)
         bias = facts.scale**facts.order / ((facts.order - 1.0) * clip ** (facts.order - 1.0))
-        return smoothness * (diameter / n_steps) ** 2 + diameter * (
-            noise + (bias if clip < facts.largest else 0.0)
-        )
+        error = noise + (bias if clip < facts.largest else 0.0)
+        return smoothness * (diameter / n_steps) ** 2 + diameter * error
 
     return min(sorted(candidates), key=risk)
 

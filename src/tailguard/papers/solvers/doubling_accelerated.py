@@ -34,10 +34,10 @@ class DoublingAccelerated(PermutedAccelerated):
     growth_bound
         A number above 1 and at most the exponent. The smaller it is, the more phases there are.
     smallest_phase
-        No phase has fewer records unless it is the only one. The other parameters are those of
-        :class:`PermutedAccelerated`; ``n_steps`` and ``clip_norm`` hold for every phase.
+        No phase has fewer records unless it is the only one.
     phase_steps, phase_clip_norms
-        One number for each phase, in place of ``n_steps`` and ``clip_norm``.
+        One number for each phase, in place of ``n_steps`` and ``clip_norm``, which hold for every
+        phase. The other parameters are those of :class:`PermutedAccelerated`.
 
     Guarantee
     ---------
@@ -96,7 +96,7 @@ class DoublingAccelerated(PermutedAccelerated):
             numbers = getattr(self, name)
             require(
                 numbers is None or len(numbers) == n_phases,
-                f"{name} must be as many as there are phases, {n_phases}; got {shown(numbers)}.",
+                f"{name} must have one number for each of {n_phases} phases; got {shown(numbers)}.",
             )
         plan = super().plan(problem, guarantee)
         clips = "; ".join(f"{each:g}" for each in self.pass_clip_norms(problem, plan.stages))
@@ -105,12 +105,11 @@ class DoublingAccelerated(PermutedAccelerated):
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Go through the phases, each on batches of records that no other phase reads."""
         problem = plan.problem
-        point = start_of(problem, self.start)
-        phases = gate.partition("phases", sizes=self.pass_sizes(problem))
-        points = [point[None, :]]
-        for index in range(len(plan.stages)):
-            points.append(self._pass(gate, plan, index, points[-1][-1], phases[index]))
-        return solved_at(plan, points[-1][-1], np.concatenate(points[1:]))
+        point, points = start_of(problem, self.start), []
+        for index, phase in enumerate(gate.partition("phases", sizes=self.pass_sizes(problem))):
+            points.append(self._pass(gate, plan, index, point, phase))
+            point = points[-1][-1]
+        return solved_at(plan, point, np.concatenate(points))
 
     def pass_sizes(self, problem: Problem) -> tuple[int, ...]:
         """Return how many records each phase reads."""

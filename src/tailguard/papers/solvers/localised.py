@@ -46,7 +46,7 @@ from tailguard.solvers.descent import check_constraint, set_of, solved_at, start
 from tailguard.solvers.options import check_ranges
 
 SCHEDULES = ("practical", "printed", "steps")
-MANY_READS = 10**10  # records read for gradients: some minutes
+MANY_READS = 10**10  # records that gradients read in some minutes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +91,9 @@ class Localised:
     Guarantee
     ---------
     The run spends exactly the plan's event, for every input. Its total is at most the guarantee,
-    except with printed noise, where a run that spends more is a simulation that says so.
-    That covers what the paper's proof does not: only losses of one score with bounded clipped
-    curvature are taken, rows are bounded, and penalties stay outside of the clip.
+    except with printed noise: a run that spends more is a simulation, and its certificate says so.
+    The paper's proof has gaps, which are closed here: losses have one score and a bounded clipped
+    curvature, rows are bounded, and penalties are not clipped.
 
     Edge cases
     ----------
@@ -105,8 +105,9 @@ class Localised:
     later phases need. By default there is no ball around each start, since a penalised minimiser
     never reaches it; there are no phases of a few records; and minimisers are certified and not the
     end of a fixed number of steps. Such steps, and all with printed noise, are projected onto the
-    set and then drawn into the balls. This leads to a point in all of them, but not always to the
-    nearest. The common center of ``penalty`` and a phase's penalty is drawn there, too.
+    set and then drawn into the balls. The result lies in all of them, but is not always the nearest
+    such point. The common center of ``penalty`` and a phase's penalty is drawn there in the same
+    way.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class Localised:
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Cut the records into phases and set the noise, from public numbers only."""
         self._check(problem)
-        phases, shares = self._shared_out(problem, guarantee)
+        phases, shares = self._phases_with_mu(problem, guarantee)
         first = self._query(problem, phases[0], self._start(problem), self._start(problem))
         noise = first.calibrate(phases[0].n_rows, problem.n_features, shares[0]).noise_std
         return Plan(
@@ -186,7 +187,7 @@ class Localised:
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Release each phase's minimiser with noise and project it onto the set."""
         problem, stage = plan.problem, plan.stages[0]
-        phases, shares = self._shared_out(problem, plan.guarantee)
+        phases, shares = self._phases_with_mu(problem, plan.guarantee)
         n_groups = self.n_groups(problem.n_rows)
         sizes = tuple(phase.n_rows for phase in phases for _ in range(n_groups))
         blocks = iter(gate.partition("phases", sizes=sizes))
@@ -204,7 +205,7 @@ class Localised:
             points[index] = point
         return solved_at(plan, point, points)
 
-    def _shared_out(
+    def _phases_with_mu(
         self, problem: Problem, guarantee: Guarantee
     ) -> tuple[tuple[Phase, ...], list[float]]:
         """Return the phases, and the mu that each of them spends.
@@ -325,7 +326,7 @@ class Localised:
         )
 
     def _warnings(self, phases: Sequence[Phase]) -> tuple[str, ...]:
-        """Warn of hours of steps."""
+        """Warn if steps may take hours."""
         reads = sum(phase.n_rows * phase.n_steps for phase in phases)
         if self.schedule != "steps" or reads < MANY_READS:
             return ()

@@ -30,14 +30,13 @@ def squared_rate(cost: float, moment_order: float, moment_bound: float) -> float
 def scalar_lower_bound(
     *, n_rows: int, moment_order: float, moment_bound: float, epsilon: float, delta: float
 ) -> float:
-    """Least expected error of any (epsilon, delta) scalar mean, constants and all.
+    """Least expected error of any (epsilon, delta) scalar mean, with its constants.
 
-    ``(a / 4) max(0, 0.9 e^(-10 eps n p) - 10 delta n p)`` with ``a = u^(1/(1+v)) p^(v/(1+v))``:
-    one law is always zero, the other ``(u / p)^(1/(1+v))`` with probability
-    ``p = v / (10 (1+v) eps n)``. The rate is
-    ``u^(1/(1+v)) (1 / (n epsilon))^(v/(1+v))``.
+    ``(a / 4) max(0, 0.9 e^(-10 eps n p) - 10 delta n p)`` with ``a = u^(1/(1+v)) p^(v/(1+v))``. One
+    law is always zero; the other is ``(u / p)^(1/(1+v))`` with probability
+    ``p = v / (10 (1+v) eps n)``. The rate is ``u^(1/(1+v)) (1 / (n epsilon))^(v/(1+v))``.
 
-    *Needed.* ``delta`` well below ``epsilon``; otherwise the bound is 0.
+    *Needed.* ``delta`` well below ``epsilon``, or the bound is 0.
 
     *Reference.* Tao and others 2022, Theorem 2, by Acharya, Sun and Zhang 2021, Theorem 1.
 
@@ -61,8 +60,8 @@ def mean_lower_bound(
 
     ``u^(1/(1+v)) sqrt(d) (sqrt(d / (4 rho)) / n)^(v/(1+v))``.
 
-    *Constants.* Hidden ones are set to 1. Needs rows enough that the means lie in the unit ball:
-    ``n >= u^(1/v) d^((1+2v)/(2v)) / (2 sqrt(rho))``.
+    *Constants.* Hidden constants are set to 1. There must be enough rows that the means lie in the
+    unit ball, ``n >= u^(1/v) d^((1+2v)/(2v)) / (2 sqrt(rho))``.
 
     *Correction.* Proved for zCDP, not for (epsilon, delta) (E23); separations are half the norm of
     the means, where the paper has twice the norm (E30).
@@ -87,7 +86,7 @@ def mean_lower_bound_pure(
 
     ``u^(1/(1+v)) sqrt(d) (d / (n epsilon))^(v/(1+v))``.
 
-    *Constants.* Hidden ones are set to 1. Needs ``n >= u^(1/v) d^((1+3v)/(2v)) / epsilon``.
+    *Constants.* Hidden constants are set to 1. Needs ``n >= u^(1/v) d^((1+3v)/(2v)) / epsilon``.
 
     *Reference.* Tao and others 2022, Lemma 21 and equation (25).
 
@@ -115,7 +114,7 @@ def sparse_mean_lower_bound(
 
     ``sqrt(2 s) u^(1/(1+v)) min(1, (sqrt(s log(d) / (4 rho)) / n)^(v/(1+v)))``.
 
-    *Constants.* Hidden ones are set to 1.
+    *Constants.* Hidden constants are set to 1.
 
     *Correction.* Proved for zCDP, not for (epsilon, delta) (E23). The paper scales its words to the
     unit ball without need; unscaled words have the same moments and gain ``sqrt(2 s)`` (E32).
@@ -147,7 +146,7 @@ def sparse_mean_lower_bound_pure(
 
     ``sqrt(2 s) u^(1/(1+v)) min(1, (s log(d) / (n epsilon))^(v/(1+v)))``.
 
-    *Constants.* Hidden ones are set to 1.
+    *Constants.* Hidden constants are set to 1.
 
     *Correction.* The factor ``sqrt(2 s)``, as in :func:`sparse_mean_lower_bound`.
 
@@ -213,8 +212,8 @@ def convex_lower_bound(
     :func:`mean_lower_bound`: the excess of a linear loss on the ball is the error of its mean
     gradient.
 
-    *Correction.* That of :func:`mean_lower_bound`. The linear loss is not non-negative, and its
-    gradient does not vanish at the minimiser; the upper bounds assume both.
+    *Correction.* That of :func:`mean_lower_bound`. The upper bounds assume that the loss is not
+    negative and its gradient is zero at the minimiser; neither is true of the linear loss.
 
     *Reference.* Tao and others 2022, Theorem 9.
 

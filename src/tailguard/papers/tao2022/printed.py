@@ -33,7 +33,7 @@ def printed_mean_threshold(
 def uniform_group_count(
     *, n_rows: int, n_features: int, moment_order: float, diameter: float
 ) -> float:
-    """Return how many groups the mean needs for one bound at all points of a set at once.
+    """Return how many groups the mean needs for a bound that holds at all points of a set.
 
     ``4 log(2 d) + 8 d log(diameter n^(v/(1+v)))``, by a union bound over a net of width
     ``n^(-v/(1+v))``; ``1 + v`` is ``moment_order``, and ``diameter`` is that of the set.

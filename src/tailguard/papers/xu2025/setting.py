@@ -45,8 +45,7 @@ class Norms(Facts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.clip_norm is not None:
-            check_positive("clip_norm", self.clip_norm)
+        check_given(self, check_positive, "clip_norm")
         check_order(self.moment.order)
 
     @property
@@ -56,10 +55,9 @@ class Norms(Facts):
 
     @property
     def problem(self) -> Problem:
-        """A problem of these sizes; promise and noise are nearly the same for all such problems.
+        """A problem of these sizes, for plans: their cost and noise hardly depend on loss and set.
 
-        The tolerance of certified minimisers depends on loss and set, and is below 1 percent of the
-        noise.
+        Only the tolerance of certified minimisers does, and it is below 1 percent of the noise.
         """
         return Problem(Squared(), **self.sizes, constraint=L2Ball(self.diameter / 2.0))
 
@@ -67,8 +65,8 @@ class Norms(Facts):
     def least(self) -> float:
         """Theorems 4 and 5 as the growth tends to infinity, for a set of this diameter.
 
-        Their order is that of the bounded moment, whatever the order in the rates: the proof's laws
-        for half of it do not have that moment.
+        They use the order of the bounded moment, even if rates use half of it: the proof's laws for
+        half of the order do not have that moment.
         """
         order = self.moment.order
         private = tail_power(math.sqrt(self.n_features / self.rho) / self.n_rows, order)
@@ -76,7 +74,7 @@ class Norms(Facts):
         return self.moment.scale * self.diameter / 2.0 * rate
 
     def least_growing(self, growth: float) -> float:
-        """Theorems 4 and 5 for a risk that grows; 0 for a growth below 2, for lack of a proof."""
+        """Theorems 4 and 5 for a risk that grows; 0 for a growth below 2, which has no proof."""
         if growth < 2.0:
             return 0.0
         private = self.into(bounds.tsybakov_lower_bound, growth=growth)
@@ -96,7 +94,7 @@ class Norms(Facts):
             parameters.gradient_clip_norm, n_rows=n_rows, mu=mu, **moment
         )
 
-    def knobs(self, n_rows: int) -> dict[str, Any]:
+    def solver_options(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters of all solvers, for a run on ``n_rows`` records."""
         gradients = {"gradient_scale": self.moment.scale, "moment_order": self.order}
         return {"clip_norm": self.clip_norm_of(n_rows), "diameter": self.diameter, **gradients}
@@ -109,12 +107,12 @@ class Norms(Facts):
     def grown(self, risk: float, growth: float, growth_constant: float) -> float:
         """Convert the risk of a convex problem to that of a problem that grows.
 
-        A risk of ``a`` times the diameter becomes the one at the distance r at which the growth
-        ``lambda r^theta`` equals ``a r``.
+        A risk of ``a`` times the diameter becomes ``a r``, for the distance r at which the growth
+        ``lambda r^theta`` equals ``a r``; it never increases.
         """
         check_facts(growth_constant=growth_constant)
-        slope, room = risk / self.diameter, 1.0 / (growth - 1.0)
-        return min(risk, math.pow(slope, growth * room) * math.pow(growth_constant, -room))
+        slope, power = risk / self.diameter, 1.0 / (growth - 1.0)
+        return min(risk, math.pow(slope, growth * power) * math.pow(growth_constant, -power))
 
     @property
     def printed_mu(self) -> float | None:
@@ -134,8 +132,8 @@ class Norms(Facts):
         """
         check_facts(growth_constant=growth_constant)
         power = 1.0 / max(growth, 2.0)
-        room = math.pow(self.diameter, 1.0 - min(growth, 2.0) / 2.0)
-        return min(self.diameter, room * math.pow(risk / growth_constant, power))
+        factor = math.pow(self.diameter, 1.0 - min(growth, 2.0) / 2.0)
+        return min(self.diameter, factor * math.pow(risk / growth_constant, power))
 
     def doubling_risk(self, sizes: tuple[int, ...], growth: float, growth_constant: float) -> float:
         """Return the risk after rounds of these sizes, each of which starts at the last answer.
@@ -153,7 +151,7 @@ class Norms(Facts):
 
         ``distance`` is that of the start from the minimiser; by default the diameter.
         """
-        known = self.knobs(n_rows) | {"diameter": distance or self.diameter}
+        known = self.solver_options(n_rows) | {"diameter": distance or self.diameter}
         known |= {"step_parameter": self.eta(n_rows), "mu": self.printed_mu or self.mu}
         return self.into(bounds.localized_risk, n_rows=n_rows, **known)
 
@@ -165,7 +163,7 @@ class Norms(Facts):
 
 @dataclass(frozen=True)
 class DoubledNorms(Norms):
-    """Facts of localised theorems, whose moments are of twice the order that enters their rates.
+    """Facts of localised theorems; their moments have twice the order that the rates have.
 
     Attributes
     ----------
@@ -207,10 +205,10 @@ class DoubledNorms(Norms):
         """The stated schedule, or that of the calibration."""
         return check_choice("schedule", self.schedule or SCHEDULES[2 * self.prints], SCHEDULES)
 
-    def localised_knobs(self, n_rows: int) -> dict[str, Any]:
+    def localised_options(self, n_rows: int) -> dict[str, Any]:
         """Return the parameters of localised solvers, of a printed schedule or of ours."""
         ours = {"schedule": self.schedule_taken, "calibration": self.calibration}
-        ours |= self.knobs(n_rows) | {"row_limit": self.row_limit}
+        ours |= self.solver_options(n_rows) | {"row_limit": self.row_limit}
         if self.schedule_taken == "practical":
             return ours
         printed = {"exponent": self.exponent, "lipschitz_bound": self.lipschitz_bound}
@@ -248,8 +246,8 @@ def accelerated_theorem(
 ) -> Theorem:
     """Build a theorem on the accelerated method.
 
-    For a risk that grows, ``reach`` maps a risk to the largest distance from the minimiser, at
-    which the next pass starts.
+    For a risk that grows, ``reach`` maps the risk after a pass to the largest distance from the
+    minimiser at which the next pass starts.
     """
     size, order, smoothness = facts.n_features, facts.order, facts.shape["smoothness"]
     scale, plan = facts.moment.scale, solver.plan(facts.problem, facts.guarantee)

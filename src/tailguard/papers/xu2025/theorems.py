@@ -56,7 +56,7 @@ def localised(facts: DoubledNorms) -> Theorem:
     (30.45, 1.0)
     """
     n_rows = facts.n_rows
-    solver = Localised(**facts.localised_knobs(n_rows))
+    solver = Localised(**facts.localised_options(n_rows))
     if solver.schedule == "practical":
         solver = replace(solver, step_parameter=facts.eta(n_rows))
     return _localised(facts, "localised", facts.least, solver, facts.risk(n_rows))
@@ -87,7 +87,7 @@ def tsybakov(facts: DoubledNorms, *, growth: float = 2.0, growth_constant: float
             "tg.papers.xu2025.unknown_growth."
         )
     size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
-    solver = ShrinkingLocalised(radius=facts.diameter, **facts.localised_knobs(size))
+    solver = ShrinkingLocalised(radius=facts.diameter, **facts.localised_options(size))
     bound = facts.grown(facts.risk(size), growth, growth_constant)
     return _localised(facts, "tsybakov", facts.least_growing(growth), solver, bound)
 
@@ -120,9 +120,9 @@ def unknown_growth(
     shrinks = facts.prints if shrinks is None else check_boolean("shrinks", shrinks)
     printed = facts.schedule_taken != "practical"
     sizes = facts.round_sizes(growth_bound, printed=printed)
-    knobs = facts.localised_knobs(sizes[-1])
+    options = facts.localised_options(sizes[-1])
     solver = DoublingLocalised(
-        growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **knobs
+        growth_bound=growth_bound, radius=facts.diameter, shrinks=shrinks, **options
     )
     lower = facts.least_growing(growth_bound)
     bound = facts.doubling_risk(sizes, growth_bound, growth_constant)
@@ -155,7 +155,7 @@ def accelerated(facts: Norms) -> Theorem:
     (7, 1.0)
     """
     solver = PermutedAccelerated(
-        n_steps=facts.batches(facts.n_rows), **_accelerated_knobs(facts, facts.n_rows)
+        n_steps=facts.batches(facts.n_rows), **_accelerated_options(facts, facts.n_rows)
     )
     statement = statement_of("xu2025.accelerated", facts, facts.least)
     return accelerated_theorem(facts, statement, solver)
@@ -184,7 +184,7 @@ def accelerated_growth(
         growth_bound=growth,
         phase_steps=tuple(map(facts.batches, sizes)),
         phase_clip_norms=tuple(map(facts.clip_norm_of, sizes)),
-        **_accelerated_knobs(facts, sizes[-1]),
+        **_accelerated_options(facts, sizes[-1]),
     )
     lower = facts.least_growing(growth)
     statement = statement_of("xu2025.accelerated_growth", facts, lower)
@@ -195,7 +195,7 @@ def accelerated_growth(
     return accelerated_theorem(facts, statement, solver, reach)
 
 
-def _accelerated_knobs(facts: Norms, n_rows: int) -> dict[str, Any]:
+def _accelerated_options(facts: Norms, n_rows: int) -> dict[str, Any]:
     """Return the parameters of accelerated solvers, calibration included."""
     more = {"smoothness": facts.shape["smoothness"], "calibration": facts.calibration}
-    return facts.knobs(n_rows) | more
+    return facts.solver_options(n_rows) | more

@@ -49,8 +49,8 @@ class Distance:
         """Whether both numbers are at most those of the other."""
         return self.log_ratio <= other.log_ratio and self.variation <= other.variation
 
-    def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return the cost that accounted noise may have if sampled noise may cost (epsilon, delta).
+    def accounted_cost(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """Return what accounted noise may cost if sampled noise may cost (epsilon, delta).
 
         If a returned number is not positive, no cost is allowed.
         """

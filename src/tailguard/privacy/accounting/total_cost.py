@@ -152,7 +152,7 @@ def total_cost(
 def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> EpsilonBound:
     """Return the smallest epsilon for noise that is within ``distance`` of the event's noise.
 
-    *Guarantee.* The result satisfies ``Distance.left_of``.
+    *Guarantee.* The result satisfies ``Distance.accounted_cost``.
 
     *Reference.* Canonne, Kamath and Steinke 2020, Section 5 (samplers that are nearly exact).
     """
@@ -160,7 +160,7 @@ def epsilon_at_distance(event: Event, delta: float, distance: Distance) -> Epsil
     while distance and bound.epsilon < math.inf:
         # Charge the distance at a slightly larger epsilon, so that the loop ends once it suffices.
         charged_at = up(bound.epsilon)
-        _, rest = distance.left_of(charged_at, delta)
+        _, rest = distance.accounted_cost(charged_at, delta)
         ideal = smallest_epsilon(event, rest) if rest > 0 else EpsilonBound(math.inf, "none")
         bound = EpsilonBound(ideal.epsilon + 2.0 * distance.log_ratio, ideal.accountant)
         if bound.epsilon <= charged_at:

@@ -63,48 +63,49 @@ class ComposedReleases:
 
     Attributes
     ----------
-    alone
-        The releases that are priced separately.
+    separate
+        The cost of the releases that are priced separately.
     passes
         The releases on each secret partition.
-    hidden
+    pass_costs
         The cost of each of these passes.
     """
 
-    alone: FlatEvents = field(default_factory=FlatEvents)
+    separate: FlatEvents = field(default_factory=FlatEvents)
     passes: Mapping[str, tuple[Release, ...]] = field(default_factory=dict)
-    hidden: Mapping[str, FlatEvents] = field(default_factory=dict)
+    pass_costs: Mapping[str, FlatEvents] = field(default_factory=dict)
 
     def plus(self, release: Release) -> "ComposedReleases":
         """Return all releases with one more."""
         scope = release.read_scope
         if scope is None or not scope.shuffled:
-            alone = FlatEvents.total((self.alone, flatten(release.event())))
-            return replace(self, alone=alone)
+            separate = FlatEvents.total((self.separate, flatten(release.event())))
+            return replace(self, separate=separate)
         releases_of_pass = (*self.passes.get(scope.block_map, ()), release)
         return ComposedReleases(
-            self.alone,
+            self.separate,
             {**self.passes, scope.block_map: releases_of_pass},
-            {**self.hidden, scope.block_map: flatten(pass_event(releases_of_pass))},
+            {**self.pass_costs, scope.block_map: flatten(pass_event(releases_of_pass))},
         )
 
     @property
     def flat_events(self) -> FlatEvents:
         """All releases as flat events."""
-        return FlatEvents.total((self.alone, *self.hidden.values())) if self.hidden else self.alone
+        costs = self.pass_costs.values()
+        return FlatEvents.total((self.separate, *costs)) if costs else self.separate
 
 
 def spent_event(releases: Iterable[Release]) -> Event:
     """Return the joint cost of the releases, as one event."""
-    alone: list[Event] = []
+    separate: list[Event] = []
     passes: dict[str, list[Release]] = {}
     for release in releases:
         scope = release.read_scope
         if scope is None or not scope.shuffled:
-            alone.append(release.event())
+            separate.append(release.event())
         else:
             passes.setdefault(scope.block_map, []).append(release)
-    return Composed((*alone, *map(pass_event, passes.values())))
+    return Composed((*separate, *map(pass_event, passes.values())))
 
 
 def covers(planned: Event, releases: Iterable[Release]) -> bool:

@@ -54,12 +54,11 @@ class Regime:
 
 def _sizes(problem: Problem) -> dict[str, float]:
     """Return the sizes by which limits of ``n * mu`` are multiplied."""
-    height = problem.n_features + 2  # features, constant and target
-    size = problem.size
+    size, height = problem.size, problem.n_features + 2  # height: features, constant and target
     return {"fixed": 1.0, "size": size, "size**1.5": size**1.5, "height**1.5": height**1.5}
 
 
-# Below this n * mu a histogram with .3 % of mu**2 shows nothing: its own n * mu is about 20.
+# Below this n * mu a histogram with .3 % of mu**2 shows only noise: its own n * mu is about 20.
 FEW = 350.0
 # Below this n * mu a fit may be mostly noise, and noise hides the effect of bounds on features.
 MOSTLY_NOISE = 500.0
@@ -86,14 +85,14 @@ REGIMES = {
     "few records": Regime("residual", {
         "row_norms": 0.03, "whitened_row_norms": 0.05, "slopes": 0.1, "diagnostic_phases": (0,),
     }, below={"fixed": FEW}),
-    # Noise makes no round diverge, so there are more rounds and curvatures.
+    # Noise makes no round diverge, so more rounds and curvatures are affordable.
     "many records of a likelihood": Regime("likelihood", {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
-    # Rounds on a sample only have to come near the fit, so the last four or six rounds, which read
-    # all records, get nearly all of the budget. Curvatures read all records too: after three rounds
-    # with curvatures of the sample, fits with rare indicators had not settled (simulated, 4e5
-    # records of 20 columns).
+    # Rounds on a sample only have to come close to the fit. So the last four or six rounds, which
+    # read all records, get nearly all of the budget. Curvatures read all records too: after three
+    # rounds with curvatures of the sample, fits with rare indicators had not settled (simulated,
+    # 4e5 records of 20 columns).
     "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
     "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
@@ -133,9 +132,9 @@ REGIMES = {
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
     # from rounds. A log link with exposures or weights has no correction, since records are not
-    # alike. With exposures over four decades single fits lost one to seven times as much as a
+    # alike. With exposures over four decades, single fits lost one to seven times as much as a
     # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
-    # bound slopes moved by .03 (mu of 20).
+    # bound, slopes moved by .03 (at a mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
         "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
@@ -145,7 +144,7 @@ REGIMES = {
     "correction of a log link": Regime("log alike", {
         "correction": 0.45,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
-    # Rounds only have to come near the fit, and each is a pass over the records. Half as many
+    # Rounds only have to come close to the fit, and each is a pass over the records. Half as many
     # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
     # times their stated noise from the best fit. With a smaller share for the correction the
@@ -177,7 +176,7 @@ CONSTANT_SIGNIFICANCE, LARGEST_CONSTANT = 40.0, 0.2
 # debiasing is the first number divided by the number of coefficients. It is at most the second
 # number, and leaves at least that much to the rounds.
 DEBIASING_FACTOR, LARGEST_DEBIASING = 4.0, 0.3
-# A typical column should reach this many times the threshold of detection.
+# A typical column should exceed the threshold of detection by this factor.
 SIZE_MARGIN = 1.3
 # For each histogram of columns: its share, as a multiple of the share at which columns stand out,
 # and its largest share.
@@ -192,7 +191,7 @@ DETECTING = {
     # Locations have fewer windows than sizes; likelihoods have more budget left for them.
     "location": (0.6, 0.12), "location of likelihoods": (1.5, 0.12),
 }  # fmt: skip
-# The least share of a second release of sizes; the share that it and locations leave to the rounds.
+# The least share of a second release of sizes; the share left to rounds by it and by locations.
 LEAST_RETRY, LEAST_ROUNDS = 0.015, 0.2
 LEAST_LEVELS = 0.02  # the least share of counts of levels: the default share of a target
 ROUNDING = 1e-9  # smaller remainders are rounding errors, which depend on the version of Python
@@ -221,9 +220,9 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
         chosen["constant"] = min(constant, LARGEST_CONSTANT)
     # The correction takes its share from the rounds, not from the units.
     correction = chosen.pop("correction", 0.0)
-    shares = replace(shares, **chosen)
-    shares = replace(_with_units(shares, problem, mu), correction=correction)
-    return _with_correction(shares, problem, budget)
+    shares = _with_units(replace(shares, **chosen), problem, mu)
+    shares = replace(shares, correction=correction)
+    return _with_debiasing(shares, problem, budget)
 
 
 def corrected_from(problem: Problem, *, robust: bool) -> float:
@@ -295,7 +294,7 @@ def _sufficient(problem: Problem) -> float:
     return max(limit * sizes[name] for name, limit in SAMPLE_SUFFICES.items())
 
 
-def _with_correction(shares: Shares, problem: Problem, budget: float) -> Shares:
+def _with_debiasing(shares: Shares, problem: Problem, budget: float) -> Shares:
     """Give debiasing of few columns more budget, unless a regime has reduced its share."""
     planned = REGIMES["conditional mean"].shares["debiasing"]
     if shares.debiasing < planned or budget < FEW or shares.correction > 0.0:

@@ -44,7 +44,7 @@ NOT_FITTED = "the budget showed no more than a constant"
 # is zero, minus the mean clipped slope is the mean target.
 CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
-# The least estimate of a mean, in standard deviations of its noise. It is larger if steps follow.
+# The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
 # ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
@@ -111,17 +111,16 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave out all coefficients; the rows of the constant that remains have length one."""
+    """Leave out all coefficients; the remaining rows of the constant have length one."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
     fit = fit.noted("no coefficient was fitted: the budget was too small to see the size of rows")
     if not fit.geometry.units.intercept:
         return fit
-    alone = fit.through(
-        Whitening(np.eye(height)[:, -1:], 1.0, np.zeros(1), np.array([True]), np.eye(height)[-1])
-    )
+    last = np.eye(height)[-1]
+    fit = fit.through(Whitening(last[:, None], 1.0, np.zeros(1), np.array([True]), last))
     clipping = replace(fit.clipping, rows=RowNormDistribution.of_ones(math.inf))
-    return replace(alone, clipping=clipping)
+    return replace(fit, clipping=clipping)
 
 
 def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
@@ -134,9 +133,8 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
     if problem.link.residual:
         fit = replace(fit, weights=np.zeros(fit.weights.size))
         fit = fit.noted("no coefficient was fitted: noise hid the residuals")
-        return (
-            _at_quantile(session, fit) if is_asymmetric(session.loss) and problem.intercept else fit
-        )
+        at_quantile = problem.intercept and is_asymmetric(session.loss)
+        return _at_quantile(session, fit) if at_quantile else fit
     if not problem.intercept:
         return fit
     weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)

@@ -43,8 +43,7 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
     problem, shares, residual = session.problem, session.shares, session.problem.link.residual
     size, n_features = problem.size, problem.n_features
     session.share_out()
-    is_read = np.concatenate([scales.detected[:n_features], np.ones(1 + residual)])
-    is_read = is_read.astype(np.float64)
+    is_read = np.append(scales.detected[:n_features].astype(np.float64), np.ones(1 + residual))
     # The constant is read even without an intercept, since its moments are the mean row.
     with_constant = replace(units, intercept=True)
     view = View(session.loss, with_constant, np.diag(is_read), residual, shares.bound)

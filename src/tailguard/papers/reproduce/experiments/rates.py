@@ -1,9 +1,9 @@
 """Measure how fast the error of each private mean falls with rows and grows with columns.
 
 A rate is visible if, at all points of a grid, noise and bias exceed the sampling error and the
-threshold clips only the tail. The experiment takes the grid of fewest rows with the largest budget,
-from public predictions only. A symmetric law has no bias about 0, so the noise alone must exceed
-the sampling error.
+threshold clips only the tail. The experiment predicts this from public numbers, and takes the grid
+of fewest rows at the largest budget. A symmetric law has no bias about 0, so the noise alone must
+exceed the sampling error.
 
 Reference
 ---------
@@ -51,7 +51,7 @@ class RateRegime:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """What varies along the grid."""
+        """The numbers of rows or columns along the axis."""
         return tuple(point[0 if self.axis == "n" else 1] for point in self.points)
 
     @property
@@ -59,13 +59,6 @@ class RateRegime:
         """Whether its rows and numbers are few enough to simulate."""
         n_rows, n_features = self.points[-1]
         return n_rows <= MOST_ROWS and n_rows * n_features <= MOST_NUMBERS
-
-    @property
-    def predicted(self) -> float:
-        """The slope that the theory predicts."""
-        rate = self.case.rate
-        of_axis = rate.slope_in_rows if self.axis == "n" else rate.slope_in_features
-        return of_axis(self.order)
 
     @cached_property
     def largest(self) -> MeanFacts:
@@ -78,7 +71,7 @@ class RateRegime:
         return self.case.plan(self._task(*point), self.largest)
 
     def shows(self) -> bool:
-        """Whether privacy dominates, and thresholds clip only tails, at all points."""
+        """Whether privacy dominates and only tails are clipped, at all points."""
         for point in self.points:
             try:
                 _, plan = self.plan(point)
@@ -119,10 +112,11 @@ def _points(axis: Axis, n_rows: int, n_points: int) -> tuple[tuple[int, int], ..
 
 Law = StudentLaw | ParetoLaw
 Sample = tuple[Law, int, int]  # a law, rows, columns
-User = Callable[[FloatArray, int], Point]  # what a slope does with a sample and its seed
+Measure = Callable[[FloatArray, int], Point]  # a point of a slope from a sample and its seed
 
-# With few columns the log norm of the noise is below that of its root mean square, so errors would
-# grow faster with columns. Few columns are therefore run several times, for as many noises in all.
+# With few columns the mean log norm of the noise is below the log of its root mean square, so
+# errors would grow faster with columns. So few columns are run several times, up to this many
+# coordinates.
 COORDINATES = 32
 
 
@@ -156,24 +150,25 @@ def list_slopes(names: Iterable[str] = CASES, *, quick: bool) -> list[Slope]:
     fits 3 points, at the first order of each row.
     """
     axes: tuple[Axis, ...] = ("n", "d")
-    return [
-        Slope(_regime(name, law, axis, n_points=3 if quick else 6), law)
-        for name in names
-        for order in CASES[name].orders[: 1 if quick else None]
-        for law, seen in ((StudentLaw(order), CASES[name].symmetric_axes), (ParetoLaw(order), axes))
-        for axis in seen
-    ]
+    slopes = []
+    for case in [CASES[name] for name in names]:
+        for order in case.orders[: 1 if quick else None]:
+            search = partial(find_regime, case, order, n_points=3 if quick else 6)
+            symmetric = [search(axis, symmetric=True) for axis in case.symmetric_axes]
+            slopes += [Slope(regime, StudentLaw(order)) for regime in symmetric]
+            slopes += [Slope(search(axis), ParetoLaw(order)) for axis in axes]
+    return slopes
 
 
 def rate_cells(slopes: Iterable[Slope]) -> list[Cell]:
     """Return a cell for every reachable sample; slopes with the same sample share a cell."""
-    users: dict[Sample, list[User]] = defaultdict(list)
+    measures: dict[Sample, list[Measure]] = defaultdict(list)
     for place, slope in enumerate(slopes):
         regime = slope.regime
         points = zip(regime.points, regime.sizes, strict=True) if regime.reachable else ()
         for point, size in points:
-            users[slope.law, *point].append(partial(_point, slope, place, point, size))
-    return [_cell(sample, found) for sample, found in users.items()]
+            measures[slope.law, *point].append(partial(_point, slope, place, point, size))
+    return [_cell(sample, of_sample) for sample, of_sample in measures.items()]
 
 
 def has_rate(name: str, axis: Axis) -> Judge:
@@ -198,14 +193,13 @@ def has_rate(name: str, axis: Axis) -> Judge:
     return judge
 
 
-def _cell(sample: Sample, users: list[User]) -> Cell:
-    """Return the cell of a sample."""
+def _cell(sample: Sample, measures: list[Measure]) -> Cell:
     law, n_rows, n_features = sample
 
     def measure(seed: int) -> list[Point]:
         sample_seed = nested_seed(seed, n_rows, n_features)
         records = law.sample(n_rows, n_features, seed=sample_seed)
-        return [user(records, sample_seed) for user in users]
+        return [measure_point(records, sample_seed) for measure_point in measures]
 
     return Cell(f"{law.name}({law.order:g}), n = {n_rows}, d = {n_features}", measure)
 
@@ -218,12 +212,6 @@ def _point(
     repeats = COORDINATES // records.shape[1] if slope.regime.axis == "d" else 1
     error = _error(records, method, plan, (place << 80) + sample_seed, repeats)
     return Point(slope.panel, slope.curve, slope.noise, float(size), error)
-
-
-def _regime(name: str, law: Law, axis: Axis, *, n_points: int) -> RateRegime:
-    """Find the regime of a row for a law."""
-    symmetric = isinstance(law, StudentLaw)
-    return find_regime(CASES[name], law.order, axis, n_points=n_points, symmetric=symmetric)
 
 
 def _error(

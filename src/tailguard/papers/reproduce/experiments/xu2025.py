@@ -2,14 +2,14 @@
 
 Fourth powers of residuals on the unit l1 ball with labels -1 and 1, and logistic loss with a ridge
 on the unit l2 ball, on a8a, a9a and w7a, measured by the loss on their own test records. The paper
-states neither clip norms nor penalties, and does not charge the budget for tuning. The theorems'
-facts follow here from the format: slopes at the start, and the number of active attributes. Every
+states neither clip norms nor penalties, and does not charge the budget for tuning. Here the facts
+that the theorems need follow from slopes at the start and the number of active attributes. Every
 seed has the same records: the first of the training set. a8a is a part of a9a.
 
 ``DP-SGD, tuned`` is the best of several clip norms in every run, chosen *on the test loss* at no
 cost: no private tuning does better. ``DP-SGD, untuned`` clips at 1; if zero weights have less test
-loss, beating it decides nothing. LNC-GM is Algorithm 3 with its practical schedule at either noise,
-and also with the printed schedule, which would take ``(n / 2) ** 2`` steps: both take certified
+loss, beating it decides nothing. LNC-GM is Algorithm 3 at either noise, with the practical and with
+the printed schedule. The latter would take ``(n / 2) ** 2`` steps, so both take certified
 minimisers. The printed noise of PNCA-SGD does not keep its promise (E47).
 """
 
@@ -56,7 +56,7 @@ PNCA, TUNED, UNTUNED = "PNCA-SGD", "DP-SGD, tuned", "DP-SGD, untuned"
 
 @dataclass(frozen=True)
 class _Study:
-    """A loss on a data set, its public constants, and methods as functions of sizes."""
+    """A loss on a data set, its public constants, and the paper's methods."""
 
     task: Task
     low_label: float
@@ -70,28 +70,32 @@ class _Study:
         return Objective.of_records(self.task.loss, X, self.target(labels), self.penalty)
 
     def target(self, labels: FloatArray) -> FloatArray:
-        """Return labels of 0 and 1 as the loss has them."""
+        """Turn labels of 0 and 1 into the labels of the loss."""
         return self.low_label + (1.0 - self.low_label) * labels
 
     @property
     def row_limit(self) -> float:
-        """Length of a record."""
+        """The norm of a record."""
         return math.sqrt(ACTIVE[self.file])
 
     @property
     def norm(self) -> float:
-        """Norm of a gradient at the start."""
+        """The norm of a gradient at the start."""
         return self.slope * self.row_limit
 
     @property
     def methods(self) -> dict[str, Callable[..., Theorem]]:
-        """The paper's by their curves; of LNC-GM, which is told a fourth moment, two schedules."""
+        """The paper's methods by curve; LNC-GM has two schedules, and needs a fourth moment."""
         second, fourth = (Moment(k, self.norm**k, kind="norm") for k in (2.0, 4.0))
-        both: dict[str, Any] = {"moment": fourth, "row_limit": self.row_limit, "diameter": DIAMETER}
+        facts: dict[str, Any] = {
+            "moment": fourth,
+            "row_limit": self.row_limit,
+            "diameter": DIAMETER,
+        }
         smooth = {"smoothness": self.curvature * ACTIVE[self.file], "diameter": DIAMETER}
         return {
-            LNC: partial(xu2025.localised, schedule="practical", **both),
-            LNC_PRINTED: partial(xu2025.localised, schedule="printed", **both),
+            LNC: partial(xu2025.localised, schedule="practical", **facts),
+            LNC_PRINTED: partial(xu2025.localised, schedule="printed", **facts),
             PNCA: partial(xu2025.accelerated, moment=second, **smooth),
         }
 
@@ -101,7 +105,7 @@ Place = tuple[str, float, int, float]  # a panel, where on its axis, records and
 
 @dataclass(frozen=True, eq=False)
 class _Bench:
-    """A study at a place: the records there, and how weights are judged."""
+    """A study at a place: its training records, and the test loss."""
 
     study: _Study
     place: Place
@@ -115,7 +119,7 @@ class _Bench:
         return n_rows, self.records.X.shape[1], ApproxDP(epsilon, n_rows**DELTA_POWER)
 
     def cells(self) -> list[Cell]:
-        """Return a cell a method."""
+        """Return a cell per method."""
         noises: tuple[Noise, ...] = ("printed", "tight")
         private = [
             self._private(curve, noise, theorem)
@@ -129,11 +133,11 @@ class _Bench:
         X, y, width = self.records.X, self.records.y, self.sizes[1]
 
         @cache
-        def found() -> dict[str, float]:
+        def losses() -> dict[str, float]:
             best = minimise_over(self.study.objective(X, y), self.study.task.constraint, width)
             return {OPTIMUM: self.test(best), ZERO: self.test(np.zeros(width))}
 
-        return self._cell("-", lambda _seed: found(), OPTIMUM)
+        return self._cell("-", lambda _seed: losses(), OPTIMUM)
 
     def _private(self, curve: str, noise: Noise, theorem: Callable[..., Theorem]) -> Cell:
         @cache
@@ -145,14 +149,14 @@ class _Bench:
     def _descents(self) -> Cell:
         """Return the test loss of DP-SGD at the usual clip norm, and the least of several.
 
-        Samples are fresh; the last point was better than averages.
+        Samples are fresh. The last point is taken, since it was better than averages.
         """
         n_rows, *_ = self.sizes
         rows = min(BATCH_ROWS, n_rows)
         n_passes = max(1, round(DESCENT_STEPS / (n_rows // rows)))
-        how: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
+        options: dict[str, Any] = {"n_passes": n_passes, "sampling": "fresh", "iterate": "last"}
         clips = (USUAL_CLIP, *(share * self.study.norm for share in CLIPS))
-        solvers = [DpSgd(clip_norm=clip, batch_rows=rows, **how) for clip in clips]
+        solvers = [DpSgd(clip_norm=clip, batch_rows=rows, **options) for clip in clips]
         fits = [PlannedFit(self.study.task, solver, *self.sizes) for solver in solvers]
 
         def values(seed: int) -> dict[str, float]:
@@ -166,18 +170,17 @@ class _Bench:
         return self.test(fit.run(self.records.X, y, seed=seed).coef)
 
     def _cell(self, noise: Noise, values: Callable[[int], dict[str, float]], *words: str) -> Cell:
-        """Return the cell of some curves here; ``values`` are those of a seed."""
+        """Return a cell; ``values`` maps a seed to the test loss of each curve."""
         panel, x, n_rows, epsilon = self.place
 
         def measure(seed: int) -> list[Point]:
-            found = values(seed)
-            return [Point(panel, curve, noise, x, found[curve]) for curve in found]
+            return [Point(panel, curve, noise, x, loss) for curve, loss in values(seed).items()]
 
         return Cell(", ".join((f"n = {n_rows:,}", f"epsilon = {epsilon:g}", *words)), measure)
 
 
 def _cells(study: _Study, places: Callable[[Setup, int], list[Place]], setup: Setup) -> list[Cell]:
-    """Return a cell a place and method."""
+    """Return a cell per place and method."""
     assert setup.data is not None
     records = read_libsvm(setup.data, study.file)
     test = study.objective(records.X_test, records.y_test).value
@@ -198,7 +201,7 @@ def _along_epsilon(setup: Setup, n_rows: int) -> list[Place]:
 
 def _along_rows(setup: Setup, n_rows: int) -> list[Place]:
     """List the places of Figures 1b to 6b."""
-    counts = SOME_ROWS[:2] if setup.quick else (*SOME_ROWS, n_rows)
+    counts = SOME_ROWS if setup.quick else (*SOME_ROWS, n_rows)
     panel = f"epsilon = {ROWS_EPSILON:g}"
     return [(panel, float(count), count, ROWS_EPSILON) for count in counts]
 
@@ -252,8 +255,8 @@ def experiments() -> tuple[Experiment, ...]:
     judge = below(LNC, TUNED, factor=CLOSE)
     matched = [Claim(f"{LNC} is closely matched", says, judge, LIPSCHITZ)]
     better = [
-        Claim(f"DP-SGD against {each}", f"DP-SGD has less test loss than {each}.", judge)
-        for each, judge in ((LNC, above(LNC, TUNED)), (PNCA, above(PNCA, TUNED)))
+        Claim(f"DP-SGD against {own}", f"DP-SGD has less test loss than {own}.", above(own, TUNED))
+        for own in (LNC, PNCA)
     ]
     says = f"The gap between DP-SGD and {LNC} is acceptable"
     better.append(_comparable(LNC, "acceptable", says, LIPSCHITZ))
