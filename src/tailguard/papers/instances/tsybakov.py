@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from tailguard.checks import InputError, check_finite, check_positive, shown
-from tailguard.datasets.dataset import check_rows, check_sizes
+from tailguard.datasets.dataset import check_sizes
 from tailguard.papers.instances.hard_instances import (
     SignLaw,
     SpikeLaw,
     check_moment_order,
+    check_rows,
     spike,
     zcdp_chance,
 )
