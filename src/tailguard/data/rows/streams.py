@@ -68,13 +68,13 @@ class StreamRows:
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
     >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
     >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
-    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([45.0]), 1.0, 1))
+    >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
     array([1])
     """
 
@@ -245,12 +245,12 @@ class GatheredRows:
     >>> import polars as pl
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> ages = opened(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
     >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
-    >>> some.reduce(LatticeSum(CountBelow((0,)), np.array([35.0]), 1.0, 1))
+    >>> some.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
     array([1])
     """
 
