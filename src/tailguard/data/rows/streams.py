@@ -36,7 +36,7 @@ from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
 from tailguard.progress import tell_read
 
-Found = Callable[[int, int], tuple[IntArray, IntArray]]
+Selection = Callable[[int, int], tuple[IntArray, IntArray]]
 """From a range of the table to the wanted places in it, and their positions in the order."""
 
 # Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Runs of half the size
@@ -143,7 +143,8 @@ class StreamRows:
         runs: Iterable[Run] = self.runs(report=tables is None)
         if tables is not None and not self.reader.numbered:
             runs = (([table], 0) for table in tables)
-        return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
+        parts = in_turn(work, runs, resolve_threads())
+        return (part for part in parts if part is not None)
 
     def restricted(self, places: Order) -> Rows:
         """Return only the records at these places, gathered in this order as they are read."""
@@ -160,7 +161,7 @@ class StreamRows:
     def runs(self, names: list[str] | None = None, *, report: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        ``report`` says whether progress is reported; it must not be if values choose the records.
+        Progress is reported if ``report``; it is False if values of records choose the runs.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
@@ -341,7 +342,7 @@ class GatheredRows:
         return RecordBlock(features, **beside, first=start)
 
 
-def _by_place(order: Order) -> tuple[IntArray | None, Found]:
+def _by_place(order: Order) -> tuple[IntArray | None, Selection]:
     """Return the sorted places (None: all), and a function that finds those in a range.
 
     A keyed order is inverted; all other orders are short enough to be kept.

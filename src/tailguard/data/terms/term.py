@@ -46,14 +46,14 @@ class Factor:
         return f"{self.function}({', '.join([column, *map(number_text, self.numbers)])})"
 
     @property
-    def tells_gaps(self) -> bool:
+    def reads_gaps(self) -> bool:
         """Whether it depends only on which cells are missing."""
         return self.function is not None and FUNCTIONS[self.function].of_gaps
 
     @property
     def takes_levels(self) -> bool:
         """Whether it may read a column of levels."""
-        return self.function is None or self.tells_gaps
+        return self.function is None or self.reads_gaps
 
     def names(self, indicators: Mapping[str, Sequence[str]]) -> Sequence[str]:
         """Return its names; ``indicators`` has the names for each column of levels."""
@@ -69,7 +69,7 @@ class Factor:
             return filled
         function = FUNCTIONS[self.function]
         with np.errstate(all="ignore"):
-            return function.values((original if self.tells_gaps else filled)[:, 0], self.numbers)
+            return function.values((original if self.reads_gaps else filled)[:, 0], self.numbers)
 
     def are_indicators(self, levels: Mapping[str, Sequence[str]]) -> bool:
         """Whether its columns are indicators: at most one 1 per record, and zeros."""
@@ -101,7 +101,7 @@ class Term:
     @property
     def reads_cells_alone(self) -> bool:
         """Whether it reads one column, and not only which cells are missing."""
-        return len(self.factors) == 1 and not self.factors[0].tells_gaps
+        return len(self.factors) == 1 and not self.factors[0].reads_gaps
 
     def names(self, indicators: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the names of its coefficients, one for each choice of a name per factor."""
