@@ -203,7 +203,7 @@ class Advice:
         units = f"{unit}; of the others in {', '.join(others)}" if others else unit
         lines += ["", f"* recommended. Error and noise are in {units}."]
         if self.useful_rows is not None and self.n_rows >= self.useful_rows:
-            lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
+            lines.append(f"  fits beat a constant from about {self.useful_rows:,} records")
         lines += self._person_lines()
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]

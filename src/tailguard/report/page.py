@@ -124,9 +124,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
-    yield from captioned_table(
-        "As declared", (), ((label, text) for label, text in declared.items())
-    )
+    yield from captioned_table("As declared", (), declared.items())
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
 
@@ -227,10 +225,7 @@ def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
     if total["accountant"] == "gdp" and certificate["guarantee"]["kind"] != "gdp" and total["mu"]:
         columns["at most, by the noise of this run"] = odds_of_mu(total["mu"])
     rows = [
-        (
-            "Guesses right (a coin toss: 50 %)",
-            [each.right_guesses for each in columns.values()],
-        )
+        ("Guesses right (a coin toss: 50 %)", [each.right_guesses for each in columns.values()])
     ]
     for place, alarms in enumerate(FALSE_ALARMS):
         label = f"Finds the true version, with {percent(alarms)} false alarms"
@@ -294,9 +289,8 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
     """Yield the totals, and the budget share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
-    yield from captioned_table(
-        "What is reserved counts as spent", (), ((k, facts[k]) for k in totals)
-    )
+    rows_of_totals = ((name, facts[name]) for name in totals)
+    yield from captioned_table("What is reserved counts as spent", (), rows_of_totals)
     caption = "Shares of the reserved budget, in rho, which adds up; the largest fills its bar"
     headers = ("stage", "releases", "share", "picture", "what was released")
     largest = max((each.share or 0.0 for each in shares), default=0.0)

@@ -213,12 +213,10 @@ class FileRows:
         )
 
     def restricted(self, places: Order) -> Rows:
-        """Return only the records at these places, gathered in this order as they are read."""
+        """Return the records at these places, gathered in this order as they are read."""
         return GatheredRows(self, places)
 
-    def in_order(self, order: Order) -> Rows:
-        """Return all records in this order, gathered window by window as they are read."""
-        return GatheredRows(self, order)
+    in_order = restricted
 
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
         """Yield all records in order; blocks that hold none of the sorted ``places`` are left out.
@@ -295,7 +293,7 @@ class GatheredRows:
 
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""
-        with self._lock:  # one window is kept; each caller holds the one it asked for
+        with self._lock:  # one window is kept; each caller keeps its own reference
             window = self._window
             if window is None or window.first != start:
                 window = self._window = None
@@ -348,7 +346,7 @@ def _by_place(order: Order) -> tuple[IntArray | None, Selection]:
     A keyed order is inverted; all other orders are short enough to be kept.
     """
     if isinstance(order, KeyedOrder):
-        return None, lambda start, stop: order.found(np.arange(start, stop))
+        return None, lambda start, stop: order.find(np.arange(start, stop))
     positions = np.argsort(order, kind="stable")
     places = order[positions]
 

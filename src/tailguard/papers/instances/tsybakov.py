@@ -42,8 +42,7 @@ class TsybakovInstance:
         mean = self.law.mean
         length = float(np.linalg.norm(mean))
         power = (2.0 - self.growth) / (self.growth - 1.0)
-        minimiser: NDArray[np.float64] = mean * length**power
-        return minimiser
+        return np.asarray(mean * length**power)
 
     @property
     def growth_constant(self) -> float:
