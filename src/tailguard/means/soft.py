@@ -62,12 +62,6 @@ class SoftMean(CoordinateMean):
     name = "softly truncated mean"
 
     @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that change hardly any entry within ``reach`` of zero."""
-        # psi differs from the identity by a cube.
-        return {"scale": 30.0 * reach, "smoothing": 400.0}
-
-    @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return a query and two records, one far below and one far above."""
         query = cls(None, units, scale=2.0, smoothing=4.6)

@@ -157,11 +157,6 @@ class TrimmedMean(SmoothQuery):
     name = "trimmed mean"
     takes_persons = True
 
-    @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut almost nothing within ``reach`` of zero."""
-        return {"low": -reach, "high": reach, "n_trimmed": 100}
-
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, PROVED)
         if not check_finite("low", self.low) < check_finite("high", self.high):
