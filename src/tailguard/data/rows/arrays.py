@@ -62,7 +62,7 @@ class ArrayRows:
     >>> from tailguard.queries.usable_records import UsableRecords
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
     >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
-    array([1])
+    array([2])
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class StreamRows:
     >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
     >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
     >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
-    array([1])
+    array([2])
     """
 
     def __init__(self, table: Table, reader: RecordReader) -> None:
@@ -250,7 +250,7 @@ class GatheredRows:
     >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
     >>> some.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
-    array([1])
+    array([2])
     """
 
     def __init__(self, rows: StreamRows | FileRows, places: Order) -> None:

@@ -84,7 +84,7 @@ class UnorderedRows:
     >>> from tailguard.noise.sources import make_source
     >>> rows = UnorderedRows(ArrayRows(np.array([[1.0], [2.0]])), make_source(None))
     >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
-    array([1])
+    array([2])
     """
 
     def __init__(
