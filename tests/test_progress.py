@@ -75,8 +75,8 @@ def test_blocks_are_told_one_by_one():
     told = Told()
     gate = Gate.over(X, guarantee=tg.GDP(5.0), random_state=0)
     blocks = gate.partition("halves", 2)
+    from support.count_below import CountBelow
     from tailguard.gate.stage import Stage
-    from tailguard.queries.counts import CountBelow
 
     stage = Stage("counts", "small values", 1.0, 1, 1, block_map="halves", n_blocks=2)
     gate.reserve(stage.event)

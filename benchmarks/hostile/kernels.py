@@ -13,7 +13,6 @@ from tailguard.queries.bins import Bins
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.loss_differences import LossDifferences
@@ -40,7 +39,6 @@ def column_queries():
     n_columns = len(COLUMNS)
     units = np.zeros(n_columns), np.ones(n_columns)
     for paired, name in ((False, ""), (True, " of pairs")):
-        yield f"counts below{name}", CountBelow(COLUMNS, paired), np.full(n_columns, 0.5)
         yield f"column histograms{name}, octaves", ColumnHistograms(COLUMNS, OCTAVES, paired), units
     for bins in (Bins("signed", -8.0, 8.0, 128), Bins("linear", -4.0, 16.0, 128)):
         yield f"column histograms, {bins.transform}", ColumnHistograms(COLUMNS, bins), units

@@ -157,7 +157,7 @@ def plan(
         sizes = n_rows, n_features, promise
         ranking = papers.rank(risk, *sizes, moment=moment, diameter=diameter, facts=facts)
         notes += ranking.notes(alone=not candidates)
-        candidates += [_of_theorem(*each) for each in ranking.found]
+        candidates += [_of_theorem(*each) for each in ranking.theorems]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     require(bool(candidates or refusals), NO_THEOREMS.format(repr(task)))
     if not candidates:

@@ -34,16 +34,48 @@ def html_words(text: object) -> str:
     return escape(printable(str(text)))
 
 
-def html_table(rows: Iterable[Sequence[object]], headers: Sequence[object] = ()) -> str:
-    """Return an HTML table; the first cell of each row is its header."""
-    lines = ["<table>"]
+class Picture(str):
+    """Markup that contains only numbers and is not escaped."""
+
+    __slots__ = ()
+
+
+def html_table(
+    rows: Iterable[Sequence[object]],
+    headers: Sequence[object] = (),
+    numbers: Iterable[int] = (),
+    *,
+    caption: str = "",
+    key: str = "",
+    stacked: bool = False,
+) -> str:
+    """Return an HTML table; the first cell of each row is its header.
+
+    ``numbers`` are right-aligned columns, and ``key`` is the id of the body. If ``stacked``, each
+    cell names its header, so that a style sheet can stack the cells of a row.
+    """
+    css_class = dict.fromkeys(numbers, ' class="number"')
+
+    def cell(place: int, content: object) -> str:
+        if place == 0:
+            return f'<th scope="row"{css_class.get(0, "")}>{html_words(content)}</th>'
+        if isinstance(content, Picture):
+            return f'<td class="plot">{content}</td>'
+        label = f' data-label="{html_words(headers[place])}"' if stacked and headers[place] else ""
+        return f"<td{label}{css_class.get(place, '')}>{html_words(content)}</td>"
+
+    lines = ['<table class="stacked">' if stacked else "<table>"]
+    if caption:
+        lines.append(f"<caption>{html_words(caption)}</caption>")
     if headers:
-        cells = "".join(f'<th scope="col">{html_words(header)}</th>' for header in headers)
-        lines.append(f"<thead><tr>{cells}</tr></thead>")
-    for row in rows:
-        data = "".join(f"<td>{html_words(cell)}</td>" for cell in row[1:])
-        lines.append(f'<tr><th scope="row">{html_words(row[0])}</th>{data}</tr>')
-    return "\n".join([*lines, "</table>"])
+        cells = (
+            f'<th scope="col"{css_class.get(place, "")}>{html_words(header)}</th>'
+            for place, header in enumerate(headers)
+        )
+        lines.append(f"<thead><tr>{''.join(cells)}</tr></thead>")
+    lines.append(f'<tbody id="{key}">' if key else "<tbody>")
+    lines += (f"<tr>{''.join(cell(*each) for each in enumerate(row))}</tr>" for row in rows)
+    return "\n".join([*lines, "</tbody>\n</table>"])
 
 
 def html_list(sentences: Iterable[object]) -> str:

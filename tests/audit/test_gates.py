@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.stages import once, pure
 from tailguard.audit.gates import MUTANTS, AttackedGate
 from tailguard.audit.of_runs import points
@@ -15,7 +16,6 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Stage
 from tailguard.means.choice import make_method
 from tailguard.privacy.events import Laplace
-from tailguard.queries.counts import CountBelow
 
 QUERY, ROWS = CountBelow(tuple(range(400))), make_rows(np.zeros((20, 400)))
 

@@ -13,7 +13,7 @@ FALSE_ALARM = 1e-5
 # One of every way to read a release; the others are for `tailguard audit` and `make audit`.
 BY_DEFAULT = (
     "query second-moments",
-    "query count-below, Laplace",
+    "query soft-mean, Laplace",
     "query peeled-step, choice",
     "query trimmed-mean",
     "mean clipped, in private units",

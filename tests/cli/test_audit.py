@@ -20,7 +20,7 @@ def found(monkeypatch):
 
 
 def test_a_row_is_printed_with_what_it_proves(call):
-    answer = call("audit", "--only", "query count-below, Laplace")
+    answer = call("audit", "--only", "query soft-mean, Laplace")
     assert (answer.code, answer.err) == (0, "")
     for part in ("epsilon = 2", "holds", "2/2", "NOT PRIVATE"):
         assert part in answer.out

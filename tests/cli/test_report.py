@@ -144,7 +144,10 @@ def test_a_path_of_control_signs_is_spelt_out(files, call):
 def test_no_page_is_made_of_a_page_or_over_its_file(files, call):
     assert call("report", "model.json").code == 0
     again = call("report", "model.html", "--out", "again.html")
-    assert (again.code, again.err) == (2, "Error: FILE must be no report yet; got 'model.html'.\n")
+    assert (again.code, again.err) == (
+        2,
+        "Error: FILE must not be a report already; got 'model.html'.\n",
+    )
     over = call("report", "model.json", "--out", "model.json")
     assert over.code == 2
     assert over.err.startswith("Error: --out must be no file of 'model.json'")

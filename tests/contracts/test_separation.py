@@ -37,10 +37,7 @@ TESTS = Path(__file__).parents[1]
 
 
 EXAMPLES = {example.name: example for example in query_examples()}
-COUNTS = (
-    *("count-below", "count-norms-below", "count-magnitudes"),
-    *("column-histograms", "whitened-histogram"),
-)
+COUNTS = (*("count-norms-below", "count-magnitudes", "column-histograms", "whitened-histogram"),)
 WEIGHTED = ("curvature", "slopes")
 SUMS = (
     *("mean-clipped-gradient", "mean-record-gradient", "clipped-shells", "soft-mean"),

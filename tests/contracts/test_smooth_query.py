@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tailguard as tg
 from support.adversary import replaced
+from support.count_below import CountBelow
 from support.smooth import N_FEATURES, answer, breach, smooth_attack, smooth_examples
 from support.stages import once, pure, smooth
 from tailguard.checks import BudgetError, InputError
@@ -20,7 +21,6 @@ from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Approximate, Gaussian, Parallel, ZeroConcentrated
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import SMOOTH_QUERIES
 
 EXAMPLES = {example.name: example for example in smooth_examples()}

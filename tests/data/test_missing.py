@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from support.count_below import CountBelow
 from support.loops import loop
 from tailguard.checks import InputError
 from tailguard.data.missing import filled, missing_constants
 from tailguard.data.rows import arrays
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.queries.counts import CountBelow
 
 MISSING = {"age": 40.0, 1: -1.0}
 NAMES = ("age", "km", "cost")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.examples import query_examples
 from support.smooth import smooth_examples
 from support.stages import once
@@ -18,7 +19,6 @@ from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.admission import check_admitted
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units

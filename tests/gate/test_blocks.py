@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.sources import QuietSource
 from support.stages import once, pure
 from tailguard.checks import BudgetError, InputError
@@ -21,7 +22,6 @@ from tailguard.privacy.accounting.total_cost import total_mu
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Parallel, Repeated, Shuffled
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test
@@ -25,8 +26,8 @@ from tailguard.privacy.accounting.distance import EXACT
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
+from tailguard.queries.usable_records import UsableRecords
 
 X = np.random.default_rng(0).standard_normal((500, 2))
 COUNT = CountBelow(columns=(0, 1))
@@ -297,9 +298,9 @@ def test_a_run_with_a_checkpoint_is_reserved_in_one_piece(tmp_path):
     gate.reserve(Gaussian(0.5))
     with pytest.raises(BudgetError, match="checkpoint must be None where more is reserved"):
         gate.reserve(Gaussian(0.5))
-    gate.ask(COUNT, AT_ZERO, once(0.5))
+    gate.ask(UsableRecords(), None, once(0.5))
     with pytest.raises(BudgetError, match="must be covered by the reserved budget"):
-        gate.ask(COUNT, AT_ZERO, once(0.5))
+        gate.ask(UsableRecords(), None, once(0.5))
     gate.close()
 
 

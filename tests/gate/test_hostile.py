@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.stages import once
 from tailguard.checks import BudgetError, InputError
 from tailguard.gate import Gate
 from tailguard.privacy.books.blocks import Block, Blocks
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated, Shuffled
-from tailguard.queries.counts import CountBelow
 
 N_ROWS, PROMISE = 1_000, tg.GDP(5.0)
 COUNT, ZERO = CountBelow(columns=(0,)), np.zeros(1)

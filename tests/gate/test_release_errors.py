@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.stages import of_sample, once
 from tailguard.checks import RoomError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

@@ -4,7 +4,6 @@ import math
 import os
 from copy import copy, deepcopy
 
-import numpy as np
 import pytest
 
 import tailguard as tg
@@ -20,7 +19,7 @@ from tailguard.ledger.report import history_text, summary_text
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Gaussian, Laplace
-from tailguard.queries.counts import CountBelow
+from tailguard.queries.usable_records import UsableRecords
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def gate_over(rows, ledger, **more):
 
 
 def usable(gate, stage=STAGE):
-    return gate.ask(CountBelow(columns=(0,)), np.ones(1), stage)
+    return gate.ask(UsableRecords(), None, stage)
 
 
 def test_the_certificate_says_what_was_reserved_released_and_counts(ledger):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.oracles import wide
 from support.sources import QuietSource
 from support.stages import once
 from support.stages import pure as pure_once
@@ -161,5 +162,5 @@ def test_the_books_show_what_the_sensitivity_follows_from():
 def test_wide_parameters_leave_what_is_within_reach(kind):
     groups = {"n_groups": 2} if kind is ClampedMean else {}
     values = np.linspace(-5.0, 5.0, 11)
-    bound = kind(None, raw(1), **kind.wide(5.0), **groups).bound
+    bound = kind(None, raw(1), **wide(kind, 5.0), **groups).bound
     np.testing.assert_allclose(bound.apply(values), values, rtol=1e-3)

@@ -175,10 +175,10 @@ def test_every_place_comes_once(count):
 def test_positions_undo_the_order(count, rounds):
     order = keyed(count, SimulationSource(count), rounds)
     positions = np.arange(count)
-    places, found = order.found(order[:])
+    places, found = order.find(order[:])
     assert places.tolist() == order[:].tolist()
     assert found.tolist() == positions.tolist()
-    assert order[order.found(positions)[1]].tolist() == positions.tolist()
+    assert order[order.find(positions)[1]].tolist() == positions.tolist()
 
 
 @pytest.mark.parametrize("length", [1, 3, 400])
@@ -187,7 +187,7 @@ def test_a_sample_is_the_first_places_of_an_order(length):
     whole, sample = KeyedOrder(1000, key), KeyedOrder(1000, key, length)
     assert len(sample) == length
     assert sample[:].tolist() == whole[:length].tolist()
-    places, positions = sample.found(np.arange(1000))
+    places, positions = sample.find(np.arange(1000))
     assert sorted(positions.tolist()) == list(range(length))
     assert sample[positions].tolist() == places.tolist()
 
@@ -202,7 +202,7 @@ def test_few_places_are_sampled_exactly_and_many_need_no_memory(monkeypatch):
     assert len(many) == 2**37
     assert len(set(many[2**36 : 2**36 + 1000].tolist())) == 1000
     places = np.arange(2**39, 2**39 + 4096)
-    share = len(many.found(places)[0]) / 4096
+    share = len(many.find(places)[0]) / 4096
     assert abs(share - 1 / 8) < 5 * (7 / 64 / 4096) ** 0.5  # five standard deviations
 
 

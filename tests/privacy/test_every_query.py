@@ -16,11 +16,10 @@ import pytest
 import tailguard as tg
 from support.audits import POWER, event_audit, gdp_audit, runs_for_event, runs_for_mu
 from support.examples import query_examples
-from support.query_example import N_FEATURES, Example
+from support.query_example import N_FEATURES
 from support.stages import once, pure
 from tailguard.audit.gates import AttackedGate
 from tailguard.data.rows.arrays import make_rows
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.units import Units
 
@@ -118,8 +117,6 @@ PURE = {
     for name, example in EXAMPLES.items()
     if kind(name) in COORDINATE_WISE and example.loss is None and not example.query.units.intercept
 }
-COUNT = CountBelow(tuple(range(N_COLUMNS)))
-PURE["count-below"] = Example("count-below", COUNT, np.zeros(N_COLUMNS), (1.0,), (-1.0,))
 QUICK_PURE = ("clamped-mean/6-groups", "truncated-mean/7-groups", "soft-mean/smoothing-4.6")
 
 

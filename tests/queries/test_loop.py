@@ -7,13 +7,13 @@ import pytest
 from llvmlite import ir
 
 from support.attack import lattice
+from support.count_below import CountBelow
 from support.examples import query_examples
 from support.loops import loop
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import RecordGradient
 from tailguard.machine_code import BUILDERS
 from tailguard.queries import loop as loop_module
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.loop import LatticeSum, steady_arithmetic
 from tailguard.queries.reading_loops import add_by_person
 from tailguard.queries.record_gradient import MeanRecordGradient

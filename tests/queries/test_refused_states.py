@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.loops import loop
 from tailguard.audit.worst_pairs import worst_pair
 from tailguard.checks import InputError
@@ -11,7 +12,6 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.softmax_gradients import SoftmaxGradients

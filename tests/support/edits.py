@@ -40,13 +40,6 @@ view = View.plain(None, Units.raw(1, intercept=False))
 for seen in view.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]])), np.ones(1)):
     print(seen.mapped, seen.length, seen.score)
 """,
-    "counts": """
-import numpy as np
-from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.counts import CountBelow
-block = RecordBlock(np.array([[1.0], [2.0], [np.inf]]))
-print(CountBelow((0,)).sum_block(block, np.ones(1), 1.0))
-""",
     "bins": """
 from tailguard.queries.bins import Bins
 print(Bins("signed", -4.0, 2.0, 16).index([-1e9, -1.0, 0.3, 1e9, float("nan")]))
@@ -96,7 +89,6 @@ AUDITED_EDITS = [
     ("queries/bins.py", "at if at > 0.0 else 0.0", "at if at > 0.0 else 1.0", "bins"),
     ("data/rows/base.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
     ("data/rows/base.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
-    ("queries/counts.py", "<= thresholds[c]", "< thresholds[c]", "counts"),
     ("queries/clipping.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),
     ("queries/reading_loops.py", "(BIAS - 64)", "(BIAS - 2)", "whitened"),
     ("queries/reading_loops.py", "\nLARGEST_FEATURE = 1e150", "\nLARGEST_FEATURE = 1e-5", "sums"),

@@ -7,13 +7,14 @@ from support.examples import query_examples
 from support.smooth import smooth_examples
 from tailguard.checks import class_called
 from tailguard.data.rows.arrays import ArrayRows, make_rows
-from tailguard.queries.admission import ALL_QUERIES
 from tailguard.queries.base import GaussianQuery
+from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 
 
 def all_queries():
     """Map each name to a class that defines a loop over a block."""
-    found = [class_called(name, ALL_QUERIES) for name in ALL_QUERIES]
+    registry = QUERIES | SMOOTH_QUERIES
+    found = [class_called(name, registry) for name in registry]
     plain = GaussianQuery.sum_block
     return {kind.__name__: kind for kind in found if getattr(kind, "sum_block", plain) is not plain}
 

@@ -21,7 +21,6 @@ from tailguard.queries.bins import Bins
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -125,8 +124,6 @@ def counting_kernels(rng):
     units = np.zeros(len(columns)), np.ones(len(columns))
     octaves = Bins("octaves", -20.0, 8.0, 320)
     for paired in (False, True):
-        query = CountBelow(columns, paired)
-        yield f"counts/{paired}", loop(query, np.full(len(columns), 0.5))
         for bins in (octaves, Bins("signed", -8.0, 16.0, 256), Bins("linear", -4.0, 16.0, 128)):
             query = ColumnHistograms(columns, bins, paired)
             yield f"column-histogram/{bins.transform}/{paired}", loop(query, units)

@@ -33,7 +33,6 @@ from tailguard.privacy.events import Approximate, Event, Gaussian, Laplace, Zero
 from tailguard.privacy.guarantees import GDP
 from tailguard.queries.base import calibration_for
 from tailguard.queries.bounded_moments import BoundedMoments
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_tables import CountOfLevels, LevelTables
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.sample_aggregate import SampleAggregate
@@ -49,7 +48,7 @@ MU = 2.5
 
 # The epsilon claimed for each number with Laplace noise. It needs the fewest runs (measured).
 EPSILON, N_COLUMNS = 2.0, 50
-PURE_QUERIES = ("count-below", "clamped-mean", "truncated-mean", "soft-mean")
+PURE_QUERIES = ("clamped-mean", "truncated-mean", "soft-mean")
 """Queries that are audited with Laplace noise on equal columns; each column has one answer."""
 
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
@@ -223,10 +222,8 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
 
 def _on_equal_columns(pair: WorstPair) -> WorstPair:
     """Return the pair with its query on many columns, all equal to its first."""
-    state, units = np.zeros(N_COLUMNS), Units.raw(N_COLUMNS, intercept=False)
-    if hasattr(pair.query, "units"):
-        return replace(pair, query=replace(pair.query, units=units), state=state)
-    return replace(pair, query=CountBelow(tuple(range(N_COLUMNS))), state=state)
+    units = Units.raw(N_COLUMNS, intercept=False)
+    return replace(pair, query=replace(pair.query, units=units), state=np.zeros(N_COLUMNS))
 
 
 def _equal_columns(pair: WorstPair, first: float) -> Rows:

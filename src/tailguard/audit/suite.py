@@ -1,7 +1,7 @@
 """All rows of ``tailguard audit``: every query, mean and solver of the registries, and summaries.
 
-The false alarm is for all rows together (Bonferroni): in at most one audit of a thousand is a true
-claim called broken.
+The false alarm is for all rows together (Bonferroni): at most one audit of a thousand refutes a
+true claim.
 
 Reference
 ---------
@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
@@ -99,16 +100,14 @@ WEAKER: dict[str, Callable[[], Case]] = {
 
 
 def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> AuditResult:
-    """Audit a public call as a user would, by one of the testers."""
+    """Audit ``tg.mean`` as a user would, by one of the testers."""
     high = np.zeros(40)
     high[0] = 1e9
-
-    def factory(seed: int) -> Callable[[FloatArray], object]:
-        return lambda x: mean(
-            x, guarantee=GDP(2.5), method="clipped", clip_norm=1.0, random_state=seed
-        )
-
-    result = audit(factory, (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm)
+    options: dict[str, Any] = {"guarantee": GDP(2.5), "method": "clipped", "clip_norm": 1.0}
+    result = audit(
+        lambda seed: partial(mean, **options, random_state=seed),
+        (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm,
+    )  # fmt: skip
     return replace(result, name=f"tg.mean, by {tester}")
 
 
@@ -132,11 +131,10 @@ def fits(*, false_alarm: float) -> AuditResult:
     this row detects numbers that bypass the gate, but not noise that is somewhat too small. The row
     of the solver observes all releases.
     """
-    turn = np.arange(200)
-    X = np.where(turn % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (turn * 7 % 200) / 200)[:, None]
-    y = X[:, 0] + np.where(turn // 2 % 2, 1.0, -1.0)
-    low, high = y.copy(), y.copy()
-    low[0], high[0] = -1e9, 1e9
+    row = np.arange(200)
+    X = np.where(row % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (row * 7 % 200) / 200)[:, None]
+    y = X[:, 0] + np.where(row // 2 % 2, 1.0, -1.0)
+    low, high = (np.append(end, y[1:]) for end in (-1e9, 1e9))
     result = audit(
         lambda seed: LinearRegression(guarantee=GDP(2.5), random_state=seed),
         ((X, low), (X, high)),

@@ -24,7 +24,6 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.loss_differences import LossDifferences
@@ -126,10 +125,6 @@ PAIRS = (
         "mean-record-gradient/python",
         MeanRecordGradient(OWN_RECORD, clip_norm=0.5), ZERO,
         (1.0, 0.0, 0.0, 1e5), (1.0, 0.0, 0.0, -1e5), OWN_RECORD,
-    ),
-    WorstPair(
-        "count-below/values",
-        CountBelow((0, 1, 2, 3)), np.array([0.0, 1.0, -1.0, 0.5]), (-9.0,) * 4, (9.0,) * 4,
     ),
     WorstPair(
         "count-norms-below/score",

@@ -11,7 +11,7 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, dates_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.declarations import check_columns, said_of, undeclared_words
+from tailguard.data.declarations import check_columns, declared_for, undeclared_words
 from tailguard.data.schema import Schema
 from tailguard.data.table import Table
 from tailguard.data.terms.formula import with_formula
@@ -20,7 +20,7 @@ from tailguard.gate.record_check import Remedies
 AS_GIVEN = ("exposure", "max_rows", "offset", "other", "person", "row_id", "weight", "weight_bound")
 """Options that the schema takes unchanged."""
 
-# Advice for command lines if most records cannot be used.
+# What to type if most records cannot be used.
 REMEDIES: Remedies = {
     ("feature", False): "declare its levels (--categorical {word}=A,B) or dates (--dates "
     "{word}=ORIGIN,days), write 2,5 as 2.5 and 1,000 as 1000, turn it into numbers, or leave it "
@@ -93,7 +93,7 @@ def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
     return schema
 
 
-def tell_undeclared(
+def print_undeclared(
     schema: Schema, table: Table, option: str = "--features", *, by_cell: bool = False
 ) -> None:
     """Print the undeclared columns, which are read as numbers, if there are any."""
@@ -127,7 +127,7 @@ def _restricted(schema: Schema, columns: tuple[str, ...]) -> Schema:
         schema,
         features=columns,
         terms=None,
-        **said_of(schema, columns),
+        **declared_for(schema, columns),
         target=None if schema.target in columns else schema.target,
         exposure=None if schema.exposure in columns else schema.exposure,
         offset=None if schema.offset in columns else schema.offset,

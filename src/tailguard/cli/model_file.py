@@ -23,7 +23,7 @@ def _parameter(option: str, estimator: Any) -> str | None:
 
 
 def takers(option: str) -> str:
-    """Return the names of the models that have an option, for messages and help."""
+    """Return the names of the models that have an option, as text."""
     return " or ".join(name for name in ESTIMATORS if _belongs(option, estimator_called(name)))
 
 
@@ -54,9 +54,7 @@ def load_model(path: Path) -> Any:
     """Return the fitted estimator of a model file; raise ``InputError`` for any other file."""
     estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
     names = estimator._names()
-    if (
-        estimator.schema_ is None and names is not None
-    ):  # fitted in Python to a table without a schema
+    if estimator.schema_ is None and names is not None:  # fitted in Python, without a schema
         missing = {names[place]: value for place, value in estimator._constants().items()}
         estimator._keep_columns(None, Schema(features=names, missing=missing))
     return estimator

@@ -20,7 +20,7 @@ RENAMED = {
     "sample_weight": "weight",
     "weight": "person_weight",
 }
-"""Parameter in Python -> parameter of a command, unless the command has Python's name, too."""
+"""Parameter in Python -> parameter of a command that does not have Python's name."""
 SENTENCES = {
     r"^weight(?= must be (?:left out without person=|one of 'person'))": "person_weight",
     r"^order(?= must be (?!one of))": "moment_order",
@@ -32,7 +32,7 @@ QUOTED, MATCHES_NOTHING = r"(?<!\w)'[^']*'(?!\w)", r"(?!)"
 
 
 def _for_a_shell(column: str) -> str:
-    """Return a quoted column as it is typed, and a word that stands for one as COLUMN."""
+    """Return a quoted column as a user types it; the placeholder ``name`` becomes COLUMN."""
     return "COLUMN" if column == "name" else shlex.quote(column.strip("'"))
 
 
@@ -63,17 +63,17 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
     option_of |= options
     if "categorical" in options:
         sentence = DECLARED_LEVELS.sub(
-            lambda found: f"{options['categorical']} {_for_a_shell(found[1])}=A,B", sentence
+            lambda match: f"{options['categorical']} {_for_a_shell(match[1])}=A,B", sentence
         )
     names = "|".join(sorted(option_of, key=len, reverse=True)) or MATCHES_NOTHING
     subject = re.match(rf"(?:(?:{names})(?:, | and | or )?)+(?= must )", sentence)
     end = subject.end() if subject else 0
 
-    def renamed(found: re.Match[str]) -> str:
-        name, value, bare = found["name"], found["value"], found["bare"]
+    def renamed(match: re.Match[str]) -> str:
+        name, value, bare = match["name"], match["value"], match["bare"]
         is_word = name is not None and "_" not in name
-        if name is None or (is_word and not value + bare and found.end() > end):
-            return found[0]
+        if name is None or (is_word and not value + bare and match.end() > end):
+            return match[0]
         return option_of[name] + value
 
     value = r"(?P<value>(?:=(?=[\w'\"]))?)(?P<bare>=?)"

@@ -160,7 +160,7 @@ def terms(given: Any) -> tuple[str, ...] | None:
     return listed and tuple(text if text == REST else str(term_of(text)) for text in listed)
 
 
-def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
+def declared_for(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
     """Return the declarations of a schema for these columns only."""
     by_column = {name: getattr(schema, name) for name in ("categorical", "dates", "missing")}
     if isinstance(schema.other, Mapping):
@@ -173,7 +173,8 @@ def said_of(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
 
 def check_terms(schema: Any) -> None:
     """Refuse terms that omit a feature, or whose slope at a baseline level would be zero."""
-    for factor in [factor for term in schema.model_terms for factor in term.factors]:
+    factors = [(term, factor) for term in schema.model_terms for factor in term.factors]
+    for _, factor in factors:
         if not factor.takes_levels and factor.column in schema.categorical:
             raise InputError(
                 f"terms must not take {factor.function} of a column of levels; got '{factor}'."
@@ -183,19 +184,14 @@ def check_terms(schema: Any) -> None:
     used = {column for term in schema.model_terms for column in term.columns}
     if unread := [name for name in schema.features or () if name not in used]:
         raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
-    for term in schema.model_terms:
-        for factor in term.factors:
-            rest = Term(tuple(each for each in term.factors if each != factor))
-            all_terms = {frozenset(each.factors) for each in schema.model_terms}
-            if (
-                rest.factors
-                and factor.are_indicators(schema.levels)
-                and frozenset(rest.factors) not in all_terms
-            ):
-                raise InputError(
-                    f"terms must have '{rest}' beside '{term}', or its slope would be zero at the "
-                    f"baseline of '{factor}'; got {listing(schema.terms)}."
-                )
+    all_terms = {frozenset(), *(frozenset(term.factors) for term in schema.model_terms)}
+    for term, factor in factors:
+        rest = Term(tuple(each for each in term.factors if each != factor))
+        if factor.are_indicators(schema.levels) and frozenset(rest.factors) not in all_terms:
+            raise InputError(
+                f"terms must have '{rest}' beside '{term}', or its slope would be zero at the "
+                f"baseline of '{factor}'; got {listing(schema.terms)}."
+            )
 
 
 def check_gaps(schema: Any) -> None:
@@ -256,8 +252,7 @@ def check_places(schema: Any) -> None:
                 )
             if column is not None:
                 roles[column] = role
-    _check_features("categorical", schema.categorical, schema.features, roles)
-    for declaration in ("missing", "dates"):
+    for declaration in ("categorical", "missing", "dates"):
         _check_features(declaration, getattr(schema, declaration), schema.features, roles)
     used = [column for term in schema.model_terms for column in term.columns]
     _check_features("terms", used, schema.features, roles)
@@ -305,7 +300,8 @@ def _check_features(
 ) -> None:
     """Refuse a column outside ``allowed``; if that is None, a column that has another role."""
     for column in columns:
-        if column in roles if allowed is None else column not in allowed:
+        is_refused = column in roles if allowed is None else column not in allowed
+        if is_refused:
             listed = "" if allowed is None else f", which is not among {list(allowed)}"
             raise InputError(f"{declaration} must name features; got {column!r}{listed}.")
 

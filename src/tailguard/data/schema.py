@@ -209,16 +209,16 @@ class Schema:
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
         declared = (*self.categorical, *self.dates, *self.drop, *self.missing)
-        named = {*declared, *self._beside, *self._read()}
+        named = {*declared, *self._other_roles, *self._term_columns()}
         return tuple(name for name in columns if name not in named)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
         """Return the schema for a table with these columns: features named, ``...`` replaced."""
         columns = declarations.columns_of_a_table(columns)
-        in_terms, terms = self._read(), self.terms
+        in_terms, terms = self._term_columns(), self.terms
         features = self.features
         if features is None:
-            features = [name for name in columns if name not in (*self.drop, *self._beside)]
+            features = [name for name in columns if name not in (*self.drop, *self._other_roles)]
             if terms is not None and REST not in terms:
                 features = in_terms
         if terms is not None:
@@ -237,11 +237,11 @@ class Schema:
         return settled
 
     @property
-    def _beside(self) -> tuple[str | None, ...]:
+    def _other_roles(self) -> tuple[str | None, ...]:
         """The columns with other roles than features; None for a role that is not declared."""
         return (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
 
-    def _read(self) -> list[str]:
+    def _term_columns(self) -> list[str]:
         """Return the columns that terms read, in their order."""
         if self.terms is None:
             return []
@@ -291,10 +291,9 @@ class Schema:
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""
-        levels = [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()]
         roles = {
             "numbers": self.numeric,
-            "levels": levels,
+            "levels": [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()],
             "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in self.dates.items()],
             "terms": self.terms or (),
             "left out": self.drop,

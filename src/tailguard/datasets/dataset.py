@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_count, check_integer, shown
-
-MOST_ROWS = 2**63 - 1  # the limit of array sizes
+from tailguard.checks import InputError, check_count, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +82,3 @@ into memory; got 1000000000000000, 2.
             f"{', '.join(sizes)} must be such that an array of these sizes fits into memory; got "
             f"{values}."
         ) from None
-
-
-def check_rows(n_rows: int) -> None:
-    """Refuse a number of rows that is not a whole number from 1 to the limit of array sizes.
-
-    Examples
-    --------
-    >>> check_rows(0)
-    Traceback (most recent call last):
-    tailguard.checks.InputError: n_rows must be a whole number from 1 to 9223372036854775807; got \
-0.
-    """
-    check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)

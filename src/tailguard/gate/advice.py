@@ -44,7 +44,7 @@ class Candidate:
     unit: str
 
     def to_dict(self) -> dict[str, float | str | None]:
-        """Return it as plain data; a number that is not known is None."""
+        """Return the fields as plain data; unknown numbers are None."""
         numbers = {"predicted_error": self.predicted_error, "noise_std": self.noise_std}
         known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
         return {"method": self.method, "n_passes": self.n_passes, "unit": self.unit, **known}
@@ -82,7 +82,7 @@ class RowsUsed:
     sampling: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data; a number that is not known is None."""
+        """Return the fields as plain data; unknown numbers are None."""
         group = self.group_noise if math.isfinite(self.group_noise) else None
         numbers = {"max_rows": self.max_rows, "noise": self.noise, "group_noise": group}
         return {**numbers, "sampling": [*self.sampling]}
@@ -165,7 +165,7 @@ class Advice:
         return self.candidates[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the fields as plain data."""
         return {
             "task": self.task,
             "n_rows": self.n_rows,
@@ -180,7 +180,7 @@ class Advice:
         }
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the fields as JSON."""
         return json.dumps(self.to_dict(), indent=2)
 
     def to_text(self) -> str:
@@ -203,7 +203,7 @@ class Advice:
         units = f"{unit}; of the others in {', '.join(others)}" if others else unit
         lines += ["", f"* recommended. Error and noise are in {units}."]
         if self.useful_rows is not None and self.n_rows >= self.useful_rows:
-            lines.append(f"  fits beat a constant from about {self.useful_rows:,} records on")
+            lines.append(f"  fits beat a constant from about {self.useful_rows:,} records")
         lines += self._person_lines()
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  {method} is not possible: {reason}" for method, reason in self.refusals]

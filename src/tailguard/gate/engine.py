@@ -92,7 +92,7 @@ class Solved(Reported):
     solution: Solution
     certificate: Certificate
     assumptions: tuple[str, ...] = ()
-    records: tuple[str, ...] = ()
+    record_notes: tuple[str, ...] = ()
 
     @property
     def coef(self) -> FloatArray:
@@ -122,7 +122,7 @@ class Solved(Reported):
     @property
     def notes(self) -> tuple[str, ...]:
         """Assumptions about the records, how many are usable, and decisions of the solver."""
-        return (*self.assumptions, *self.records, *self.solution.notes)
+        return (*self.assumptions, *self.record_notes, *self.solution.notes)
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the run."""
@@ -189,22 +189,19 @@ def run(
             weak = weak_promise(whole.guarantee, plan.problem.n_rows)
             warn_before_spending(*plan.warnings, *weak)
             gate.reserve(
-                whole.event,
-                coordinates=coordinates,
-                run=(solver, whole),
-                unprotected=whole.printed,
+                whole.event, coordinates=coordinates, run=(solver, whole), unprotected=whole.printed
             )
             tell_planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
-            records = () if check is None else (check.ask(gate),)
+            record_notes = () if check is None else (check.ask(gate),)
             solution = replace(solver.run(plan, gate), plan=whole)
             gate.settle()
     finally:
         gate.close()
     estimand = (solution.estimand,) if solution.estimand else ()
     certificate = gate.certificate(
-        assumptions=(*assumptions, *records, *plan.assumptions, *estimand)
+        assumptions=(*assumptions, *record_notes, *plan.assumptions, *estimand)
     )
-    return Solved(solution, certificate, assumptions, records)
+    return Solved(solution, certificate, assumptions, record_notes)
 
 
 def all_fits(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:

@@ -63,12 +63,11 @@ class Gate:
     >>> import numpy as np
     >>> from tailguard.privacy.guarantees import GDP
     >>> from tailguard.gate.stage import Stage
-    >>> from tailguard.queries.counts import CountBelow
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> gate = Gate.over(np.zeros((100, 1)), guarantee=GDP(1.0))
-    >>> stage = Stage("counts", "how many are small", mu=1.0, times=1, size=1)
+    >>> stage = Stage("counts", "usable records", mu=1.0, times=1, size=1)
     >>> gate.reserve(stage.event)
-    >>> below = gate.ask(CountBelow(columns=(0,)), np.array([1.0]), stage)
-    >>> below.shape
+    >>> gate.ask(UsableRecords(), None, stage).shape
     (1,)
     """
 

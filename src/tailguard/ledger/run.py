@@ -56,9 +56,7 @@ class LedgerRun(MemoryBooks):
                 return
             try:
                 line = self._write_settled(self._entries, self.releases, stopped_early)
-            except (
-                Exception
-            ) as error:  # results are released already: do not lose them because of a missing line
+            except Exception as error:  # results are released: a missing line must not lose them
                 warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
                 return
             left = line.data().get("charged")

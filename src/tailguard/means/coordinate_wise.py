@@ -96,11 +96,6 @@ class CoordinateMean(GaussianQuery):
     takes_persons = True
 
     @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that clip hardly any entry within ``reach`` of zero."""
-        return {"threshold": reach}
-
-    @classmethod
     @abstractmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return a query, and two records whose exchange moves its answer the most."""

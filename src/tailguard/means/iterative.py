@@ -129,11 +129,6 @@ class IterativeMean(GaussianQuery):
     takes_persons = True
 
     @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that clip hardly any row within ``reach`` of zero."""
-        return {"clip_norm": reach}
-
-    @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return a query of three groups, and two records with slopes at opposite ends."""
         loss, weights = Squared(), np.array([0.3, -0.2, 0.1])

@@ -62,12 +62,6 @@ class SoftMean(CoordinateMean):
     name = "softly truncated mean"
 
     @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that change hardly any entry within ``reach`` of zero."""
-        # psi differs from the identity by a cube.
-        return {"scale": 30.0 * reach, "smoothing": 400.0}
-
-    @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
         """Return a query and two records, one far below and one far above."""
         query = cls(None, units, scale=2.0, smoothing=4.6)
@@ -132,15 +126,15 @@ class Soft(CoordinateWise):
     )
 
     @property
-    def strength(self) -> float:
-        """The smoothing that is used."""
+    def smoothing_used(self) -> float:
+        """The given smoothing, or that of Algorithm 4."""
         if self.smoothing is not None:
             return check_positive("smoothing", self.smoothing)
         return printed_smoothing(failure_probability=self.failure_probability)
 
     def query(self, units: Units, threshold: float, groups: int) -> SoftMean:
         """Return the query at a scale."""
-        return SoftMean(None, units, threshold, self.strength)
+        return SoftMean(None, units, threshold, self.smoothing_used)
 
     def scale(self, facts: MeanFacts, budget: Share) -> float:
         """Return the scale that balances bias, sampling and noise for second raw moments."""
@@ -154,7 +148,7 @@ class Soft(CoordinateWise):
         """Return the scale for a second raw moment; a stated central moment may imply it."""
         moment = facts.known_moment("raw").at_order(2.0)
         scale = self.scale(facts, budget)
-        bias = moment.bound * (1.0 + 1.0 / self.strength) / (2.0 * scale)
+        bias = moment.bound * (1.0 + 1.0 / self.smoothing_used) / (2.0 * scale)
         return Level(scale, bias, facts.sampling)
 
 

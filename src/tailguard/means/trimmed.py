@@ -6,7 +6,7 @@ The noise shrinks with the spread of the kept values. Its cost is a zCDP cost, s
 In each coordinate the ``n_trimmed`` smallest and largest values are left out; the mean of the rest
 is cut to a public range. Write ``x(1) <= ... <= x(n)`` for the sorted values, m for ``n_trimmed``.
 One replaced record moves an order statistic to a neighbouring one at most. So after k replacements
-another one moves the mean by at most
+one more moves the mean by at most
 
     ``A(k) = max over l = 0..k+1 of (x(n-m+1+k-l) - x(m+1-l)) / (n - 2m)``   for k < m,
 
@@ -18,15 +18,15 @@ sort, and gives at most twice the scale.
 
 In floats. Differences, quotients and maxima of floats are monotone, so the property of ``A`` and
 ``U`` holds for floats as they are; products with the weights change the logarithm of S by less than
-``smoothness - decay`` of the calibration. The sum is rounded once, correctly, so the mean errs by
-less than two roundings (of the range, once it is cut); the scale is raised by more than that.
+``smoothness - decay`` of the calibration. The sum is rounded once, correctly, so the error of the
+mean is less than two roundings (of the range, once it is cut); the scale is raised by more.
 
 Reference
 ---------
 Bun and Steinke 2019 (trimmed mean on smooth sensitivity); Wang, Xiao, Devadas and Xu 2020,
 Algorithm 2 and Theorem 3. The scale that Algorithm 2 prints, ``(x(n) - x(1)) / (n - 2m)`` in the
-place of all ``A(k)``, is an upper bound but not smooth: one record that moves to infinity takes it
-along, and there is no privacy.
+place of all ``A(k)``, is an upper bound but not smooth: one record that moves to infinity moves it
+without bound, and there is no privacy.
 """
 
 import math
@@ -157,11 +157,6 @@ class TrimmedMean(SmoothQuery):
     name = "trimmed mean"
     takes_persons = True
 
-    @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that cut almost nothing within ``reach`` of zero."""
-        return {"low": -reach, "high": reach, "n_trimmed": 100}
-
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, PROVED)
         if not check_finite("low", self.low) < check_finite("high", self.high):
@@ -211,7 +206,7 @@ class TrimmedMean(SmoothQuery):
         return smoothness, arsinh_shift(rho, smoothness, self.calibration)
 
     def _decay_needed(self, n_rows: int) -> float:
-        """Return which product of smoothness and trimming shrinks the width to the resolution."""
+        """Return the product of smoothness and trimming that cuts the width to the resolution."""
         resolution = self.resolution or USUAL_RESOLUTION * self.width
         return max(1.0, math.log(n_rows * self.width / resolution))
 

@@ -178,7 +178,7 @@ class KeyedOrder:
             positions = np.arange(*positions.indices(self._length))
         return self._walked(positions, self._mapped)
 
-    def found(self, places: IntArray) -> tuple[IntArray, IntArray]:
+    def find(self, places: IntArray) -> tuple[IntArray, IntArray]:
         """Return which of the places are in the order, and their positions."""
         positions = self._walked(places, self._mapped_back)
         within = positions < self._length

@@ -25,4 +25,4 @@ CASES: dict[str, Callable[[], ThresholdCase]] = {
     f"solver {kind.name}": partial(lonely_case, kind.name, kind(**kind.example.shown or {}))
     for kind in KINDS
 }
-"""By the names of their rows."""
+"""Row name -> audit."""

@@ -96,10 +96,10 @@ def fano_bound_pure(
         odds = min(700.0, cost * math.exp(log_c) - log_others)
         return -(1.0 - math.exp(-log_c)) / (1.0 + math.exp(odds))
 
-    highest = math.log(1.0 + (log_others + 50.0) / cost)  # beyond it the second factor is nothing
-    found = minimize_scalar(minus_chance, bounds=(0.0, highest), method="bounded")
+    highest = math.log(1.0 + (log_others + 50.0) / cost)  # beyond it the second factor vanishes
+    best = minimize_scalar(minus_chance, bounds=(0.0, highest), method="bounded")
     sampling = 1.0 - (n_rows * divergence + math.log(2.0)) / log_n_laws
-    return math.pow(separation / 2.0, power) * max(0.0, sampling, -float(found.fun))
+    return math.pow(separation / 2.0, power) * max(0.0, sampling, -float(best.fun))
 
 
 def least_distance(n_features: int) -> int:
@@ -194,8 +194,8 @@ def _best_chance(
 ) -> float:
     """Return the largest bound that words of a packing prove, over all chances.
 
-    ``most`` maps the logarithm of their number to the largest chance. Chances below e^-12 of it
-    prove far less.
+    ``most`` maps the logarithm of the number of words to the largest chance. Chances below e^-12
+    of that chance prove far less.
     """
     log_n_laws = log_packing_size(n_features)
     if log_n_laws <= math.log(2.0):
@@ -211,7 +211,7 @@ def _best_chance(
             total_variation=chance,
         )
 
-    found = minimize_scalar(
+    best = minimize_scalar(
         minus_bound, bounds=(highest - 12.0, highest), method="bounded", options={"xatol": 1e-9}
     )
-    return -float(found.fun)
+    return -float(best.fun)

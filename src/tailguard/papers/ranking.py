@@ -19,11 +19,12 @@ from typing import Any
 from tailguard.checks import InputError
 from tailguard.moments import Moment
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
+from tailguard.papers.common.setting import mean_curvature
 from tailguard.papers.common.statement import sentences
 from tailguard.papers.common.theorem import SHAPE, Theorem
 from tailguard.privacy.guarantees import Guarantee
 
-# Share of the excess of a point without records: a method that saves less is not worth its noise.
+# A method that saves less of the excess of a point without records is not worth its noise.
 IDLE_SHARE = 0.5
 FIRST = "the default method comes first; its error is in other units than those of theorems."
 PACKAGES = (kamath2022, tao2022, wang2020, xu2025, zhao2024)
@@ -46,7 +47,7 @@ class Ranking:
 
     Attributes
     ----------
-    found
+    theorems
         Name, theorem and its predicted excess, at most that of any point; the best one first.
     refusals
         Name and reason.
@@ -58,7 +59,7 @@ class Ranking:
         Whether no theorem is expected to save half of that excess.
     """
 
-    found: tuple[tuple[str, Theorem, float], ...]
+    theorems: tuple[tuple[str, Theorem, float], ...]
     refusals: tuple[tuple[str, str], ...]
     curvature: float
     centre: float
@@ -81,7 +82,7 @@ class Ranking:
 
 
 def theorem_called(name: str) -> Callable[..., Theorem]:
-    """Return the call of a theorem by its name, which has those of its paper and of the call."""
+    """Return the public function of a theorem by its name, such as ``kamath2022.convex``."""
     return {name: call for calls in THEOREMS.values() for name, call in calls.items()}[name]
 
 
@@ -103,7 +104,8 @@ def rank(
     slope = min(facts.get("gradient_bound", math.inf), _slope_bound(n_features, moment))
     smoothness = facts.get("smoothness", math.inf)
     trivial = min(slope * diameter, smoothness * diameter**2 / 2.0)
-    curvature = _curvature(facts, slope / diameter)
+    fallback = slope / diameter if math.isfinite(slope / diameter) else 1.0
+    curvature = mean_curvature([facts[each] for each in SHAPE if each in facts], fallback)
     possible, refusals, known = [], [], {**facts, "diameter": diameter}
     for name, call in THEOREMS[kind].items():
         try:
@@ -112,7 +114,7 @@ def rank(
         except InputError as refusal:
             refusals.append((name, str(refusal)))
         except ArithmeticError:
-            refusals.append((name, "what is known of the task leaves the range of floats."))
+            refusals.append((name, "the facts of the task leave the range of floats."))
     centre = curvature * diameter**2 / 8.0
     possible.sort(key=lambda each: each[2])
     return Ranking(
@@ -130,14 +132,6 @@ def _slope_bound(n_features: int, moment: Moment) -> float:
         return math.inf
     spread = 1.0 if moment.kind == "norm" else n_features ** max(0.5, 1.0 / moment.order)
     return moment.scale * spread
-
-
-def _curvature(facts: Mapping[str, float], fallback: float) -> float:
-    """Return the geometric mean of the known bounds on the curvature."""
-    known = [facts[each] for each in SHAPE if each in facts]
-    if not known:
-        return fallback if math.isfinite(fallback) else 1.0
-    return math.prod(known) ** (1.0 / len(known))
 
 
 def _theorem(

@@ -98,8 +98,10 @@ class NumberOfTries:
     def first_chance(self) -> Decimal:
         """Return the chance of exactly one try, in the current decimal context."""
         parameter = Decimal(self.parameter)
-        if self.single or self.law == "geometric":
-            return Decimal(1) if self.single else parameter
+        if self.single:
+            return Decimal(1)
+        if self.law == "geometric":
+            return parameter
         if self.law == "logarithmic":
             return (1 - parameter) / -parameter.ln()
         return parameter / (parameter.exp() - 1)

@@ -72,11 +72,6 @@ class MeanClippedGradient(GaussianQuery):
     takes_weights = True
     takes_persons = True
 
-    @classmethod
-    def wide(cls, reach: float) -> dict[str, float]:
-        """Return parameters that hardly clip anything within ``reach`` of zero."""
-        return {"clip_norm": reach}
-
     @property
     def norm_limit(self) -> float:
         """The largest norm of one record's contribution."""

@@ -12,21 +12,44 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Dong, Roth and
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from tailguard.array_types import FloatArray, IntArray
+from tailguard.array_types import BoolArray, FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
 from tailguard.queries.bins import Bins
-from tailguard.queries.counts import cells_of, pairs
 
 __all__ = ["Bins", "ColumnHistograms"]
 
 # The center and the inverse scale of each column.
 ColumnUnits = tuple[FloatArray, FloatArray]
+Array = TypeVar("Array", FloatArray, BoolArray)
+
+
+def cells_of(chunk: RecordBlock, columns: tuple[int, ...]) -> FloatArray:
+    """Return the cells of some columns: ``0 .. d-1`` are features, ``d`` target, ``d + 1`` offset.
+
+    The result may be the chunk's own array of features, not a copy.
+    """
+    width = chunk.features.shape[1]
+    if columns == tuple(range(width)):
+        return chunk.features.astype(np.float64, copy=False)
+    extra = {width: "target", width + 1: "offset"}
+    cells = np.empty((chunk.n_rows, len(columns)))
+    for place, column in enumerate(columns):
+        values = chunk.vector(extra[column]) if column in extra else chunk.features[:, column]
+        cells[:, place] = values
+    return cells
+
+
+def pairs(values: Array) -> tuple[Array, Array]:
+    """Return the first and the second members of all pairs; drop a last value without partner."""
+    ends = len(values) // 2 * 2
+    return values[:ends:2], values[1:ends:2]
 
 
 @dataclass(frozen=True)

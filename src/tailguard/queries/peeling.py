@@ -162,14 +162,7 @@ class PeeledStep(GaussianQuery):
         """Sum the bounded gradients of a block; the state is the weights and ``n_rows``."""
         weights, n_rows = state
         return bounded_group_sums(
-            self.loss,
-            self.units,
-            self.bound,
-            weights,
-            block,
-            n_rows=n_rows,
-            n_groups=1,
-            grid=grid,
+            self.loss, self.units, self.bound, weights, block, n_rows=n_rows, n_groups=1, grid=grid
         ).ravel()
 
     def parameters(self) -> dict[str, float | int | str]:

@@ -11,7 +11,6 @@ The queries cite their own; the contract is Dwork, McSherry, Nissim and Smith 20
 QUERIES = {
     "mean-clipped-gradient": "tailguard.queries.clipped_gradient:MeanClippedGradient",
     "mean-record-gradient": "tailguard.queries.record_gradient:MeanRecordGradient",
-    "count-below": "tailguard.queries.counts:CountBelow",
     "count-norms-below": "tailguard.queries.norm_counts:CountNormsBelow",
     "clipped-minimiser": "tailguard.queries.clipped_minimiser:ClippedMinimiser",
     "column-histograms": "tailguard.queries.column_histograms:ColumnHistograms",

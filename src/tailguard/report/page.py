@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pkgutil import get_data
 from typing import Any
 
-from tailguard.printable import html_words
+from tailguard.printable import Picture, html_table, html_words
 from tailguard.privacy.certificate.pages import certificate_facts, printed_releases
 from tailguard.report.budget import StageShare
 from tailguard.report.exports import NOT_STATED
@@ -124,9 +124,7 @@ def _head(data: Mapping[str, Any], script: str) -> Iterator[str]:
         **data["facts"],
         "made by": f"tailguard {certificate['version']}",
     }
-    yield from captioned_table(
-        "As declared", (), ((label, text) for label, text in declared.items())
-    )
+    yield from captioned_table("As declared", (), declared.items())
     links = "".join(f'<li><a href="#{key}">{text}</a></li>' for key, text in SECTIONS.items())
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>'
 
@@ -155,17 +153,10 @@ def _sentences(sentences: Iterable[str]) -> Iterator[str]:
     yield "<ul>\n" + "\n".join(items) + "\n</ul>" if items else "<p>Nothing.</p>"
 
 
-class Picture(str):
-    """Markup that contains only numbers and is not escaped."""
-
-    __slots__ = ()
-
-
 NOT_A_NUMBER = re.compile(r"(?!(?:nan|inf)\b)[^\W\d_]")
 """Matches the beginning of a cell that is not a number."""
 SVG_OPTIONS = 'preserveAspectRatio="none" aria-hidden="true" focusable="false"'
 """Attributes of pictures. Screen readers skip them, since the numbers beside them say the same."""
-NUMBER_CLASS = ' class="number"'
 MOST_SIDE_BY_SIDE = 3
 """The most columns that fit side by side on a telephone, 390 pixels wide."""
 MOST_IN_TEXT = 8
@@ -204,36 +195,14 @@ def captioned_table(
 
     On a narrow screen the cells of a wide table are stacked, each beside its header.
     """
-    right_aligned, body = {*numbers}, [*rows]
-    is_stacked = body and len(headers) > MOST_SIDE_BY_SIDE
-    id_attribute = f' id="{key}"' if key else ""
+    body = [*rows]
     frame = "scroll wide" if len(headers) > MOST_IN_TEXT else "scroll"
     yield f'<div class="{frame}" role="region" tabindex="0" aria-label="{html_words(caption)}">'
-    css_class = ' class="stacked"' if is_stacked else ""
-    yield f"<table{css_class}>\n<caption>{html_words(caption)}</caption>"
-    if headers:
-        header_cells = (
-            f'<th scope="col"{NUMBER_CLASS * (place in right_aligned)}>{html_words(header)}</th>'
-            for place, header in enumerate(headers)
-        )
-        yield f"<thead><tr>{''.join(header_cells)}</tr></thead>"
-    yield f"<tbody{id_attribute}>"
-    for row in body[:MOST_ROWS]:
-        labels = headers if is_stacked else [""] * len(row)
-        cells = enumerate(zip(row, labels, strict=True))
-        yield f"<tr>{''.join(_cell(k, *cell, k in right_aligned) for k, cell in cells)}</tr>"
-    yield "</tbody>\n</table>\n</div>"
+    stacked = bool(body) and len(headers) > MOST_SIDE_BY_SIDE
+    yield html_table(body[:MOST_ROWS], headers, numbers, caption=caption, key=key, stacked=stacked)
+    yield "</div>"
     if len(body) > MOST_ROWS:
         yield f"<p>The table shows the first {MOST_ROWS} of {len(body)} rows.</p>"
-
-
-def _cell(place: int, cell: str, label: str, is_right: bool) -> str:
-    if place == 0:
-        return f'<th scope="row">{html_words(cell)}</th>'
-    if isinstance(cell, Picture):
-        return f'<td class="plot">{cell}</td>'
-    label_attribute = f' data-label="{html_words(label)}"' if label else ""
-    return f"<td{label_attribute}{NUMBER_CLASS * is_right}>{html_words(cell)}</td>"
 
 
 def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
@@ -256,10 +225,7 @@ def _odds(certificate: Mapping[str, Any]) -> Iterator[str]:
     if total["accountant"] == "gdp" and certificate["guarantee"]["kind"] != "gdp" and total["mu"]:
         columns["at most, by the noise of this run"] = odds_of_mu(total["mu"])
     rows = [
-        (
-            "Guesses right (a coin toss: 50 %)",
-            [each.right_guesses for each in columns.values()],
-        )
+        ("Guesses right (a coin toss: 50 %)", [each.right_guesses for each in columns.values()])
     ]
     for place, alarms in enumerate(FALSE_ALARMS):
         label = f"Finds the true version, with {percent(alarms)} false alarms"
@@ -323,9 +289,8 @@ def _reasons(estimates: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _budget(facts: Mapping[str, str], shares: Sequence[StageShare]) -> Iterator[str]:
     """Yield the totals, and the budget share of each stage."""
     totals = ("reserved", "released", "unused", "composition")
-    yield from captioned_table(
-        "What is reserved counts as spent", (), ((k, facts[k]) for k in totals)
-    )
+    rows_of_totals = ((name, facts[name]) for name in totals)
+    yield from captioned_table("What is reserved counts as spent", (), rows_of_totals)
     caption = "Shares of the reserved budget, in rho, which adds up; the largest fills its bar"
     headers = ("stage", "releases", "share", "picture", "what was released")
     largest = max((each.share or 0.0 for each in shares), default=0.0)

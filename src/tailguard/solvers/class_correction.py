@@ -27,7 +27,7 @@ from tailguard.solvers.newton.covariance import (
     STILL_MOVING,
     UNRESOLVED_COLUMN,
     UNSETTLED,
-    follows,
+    depend_on,
     square_root,
     triangular,
 )
@@ -150,10 +150,10 @@ def solution_of_classes(
         return replace(solution, reasons=tuple(map(str, reasons[order])))
     covariance, differences = estimate.whole(), np.column_stack([-np.ones(others), np.eye(others)])
     jacobian = np.asarray(np.kron(differences, units.jacobian(Link.LOGIT)), dtype=np.float64)
-    unresolved = follows(jacobian, estimate.unresolved, covariance)
+    unresolved = depend_on(jacobian, estimate.unresolved, covariance)
     reasons[unresolved & (reasons == "")] = f"{NOT_ESTIMATED}: {UNRESOLVED_COLUMN}"
     estimated, root = reasons == "", jacobian @ square_root(covariance)
-    moving = follows(jacobian, estimate.moving(), covariance)
+    moving = depend_on(jacobian, estimate.moving(), covariance)
     reasons[moving & estimated] = f"{NO_INTERVAL}: {STILL_MOVING}"
     settled = reasons == ""
     noise, std = (

@@ -263,9 +263,8 @@ class Schedule:
     def step_sizes(self) -> FloatArray:
         """The size of every step."""
         numbers = np.arange(1, self.n_steps + 1)
-        return self.step_size / (
-            np.sqrt(numbers) if self.decay == "root" else np.ones(numbers.size)
-        )
+        divisors = np.sqrt(numbers) if self.decay == "root" else np.ones(numbers.size)
+        return self.step_size / divisors
 
 
 def averaging_weights(schedule: Schedule) -> FloatArray:
@@ -276,8 +275,7 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
     weights = np.zeros(schedule.n_steps)
     first = {"last": -1, "tail": schedule.n_steps // 2, "average": 0}[schedule.iterate]
     weights[first:] = 1.0
-    total: float = weights.sum()
-    return np.asarray(weights / total)
+    return np.asarray(weights / weights.sum())
 
 
 def descend(

@@ -15,7 +15,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tailguard.gate.engine import Solved
-from tailguard.printable import printable
+from tailguard.printable import html_table, html_words, printable
 from tailguard.privacy.certificate import Certificate
 from tailguard.report import plot
 from tailguard.report.content import Report, Reported, ReportTable, Stated
@@ -156,15 +156,9 @@ class SummaryResult(Reported):
         parts = [f"<p>{escape(line)}</p>" for line in self._heading()]
         for table in self.tables():
             parts += [f"<h4>{escape(table.title)}</h4>"] if table.title else []
-            parts += ["<table>", _html_row("th", table.header)]
-            parts += [_html_row("td", map(_shown, row)) for row in table.rows]
-            parts.append("</table>")
-        parts += [f"<p>{escape(printable(note))}</p>" for note in self.notes]
+            parts.append(html_table((tuple(map(_shown, row)) for row in table.rows), table.header))
+        parts += [f"<p>{html_words(note)}</p>" for note in self.notes]
         return "\n".join(parts)
-
-
-def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:

@@ -121,10 +121,8 @@ class Statistics:
     @property
     def _errors(self) -> dict[str, float]:
         """The predicted error of each requested statistic, at mu 1."""
-        n_columns, quantile_error = (
-            len(self.columns),
-            QUANTILE_ERROR if self.levels else LOCATING_ERROR,
-        )
+        n_columns = len(self.columns)
+        quantile_error = QUANTILE_ERROR if self.levels else LOCATING_ERROR
         errors = {
             "quantiles": quantile_error * math.sqrt(n_columns) if self.search else 0.0,
             "moments": MOMENT_ERROR * math.sqrt(n_columns) if self.moments else 0.0,
@@ -258,7 +256,7 @@ class Statistics:
             count, noise_std = ask("count", None)
             solution = replace(solution, counts=(count,), noise_std=noise_std)
         if self.bins or self.edges:
-            edges = np.array(self.edges or [_even(each, self.bins) for each in estimates])
+            edges = np.array(self.edges or [_even_edges(each, self.bins) for each in estimates])
             counts, noise_std = ask("histogram", edges)
             solution = replace(solution, counts=(counts, edges), noise_std=noise_std)
         return solution
@@ -281,7 +279,7 @@ class Statistics:
         return np.split(counts, np.cumsum([n_codes(table) for table in self.tables])[:-1])
 
 
-def _even(estimate: DistributionEstimate, bins: int) -> FloatArray:
+def _even_edges(estimate: DistributionEstimate, bins: int) -> FloatArray:
     """Return evenly spaced edges over the range in which nearly all cells lie.
 
     The range ends at released edges. Beyond each of them lies at least 1 % of the cells, by three
@@ -338,9 +336,7 @@ class SummarySolution(Solution):
         estimates = () if self.quantiles is None else self.quantiles.estimates
         significance = np.array([each.significance for each in estimates])
         n_hypotheses = significance.size / (1.0 + np.arange(significance.size))
-        thresholds = [
-            detection_threshold(columns, FALSE_COLUMN, WINDOWS) for columns in n_hypotheses
-        ]
+        thresholds = [detection_threshold(n, FALSE_COLUMN, WINDOWS) for n in n_hypotheses]
         ranked = np.sort(significance)[::-1]
         passing = ranked[ranked >= thresholds]
         # With this rule one in 500 levels without records is shown, and one in 40 without it

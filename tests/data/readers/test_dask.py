@@ -24,7 +24,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
-from tailguard.queries.counts import CountBelow
+from tailguard.queries.column_histograms import Bins, ColumnHistograms
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")
@@ -135,7 +135,8 @@ LENGTHS = {
     "an empty one": [0, 3000, 0, 3000, 0],
     **{f"at random, {seed}": random_lengths(seed) for seed in range(4)},
 }
-COUNT = loop(CountBelow((0, 1), paired=True), [0.5, 0.7])
+BINS = Bins("octaves", -8.0, 4.0, 64)
+COUNT = loop(ColumnHistograms((0, 1), BINS, paired=True), (np.zeros(2), np.ones(2)))
 
 
 class FloatSum:

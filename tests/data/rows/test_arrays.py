@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from support.count_below import CountBelow
 from support.loops import loop
 from support.score_kernels import make_block, make_kernel
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.losses import Poisson
-from tailguard.queries.counts import CountBelow
 
 N_LARGE = 130 * 1024 + 501
 

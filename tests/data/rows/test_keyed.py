@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.count_below import CountBelow
 from support.loops import gathered, loop
 from tailguard.checks import InputError
 from tailguard.data.readers.dask import DaskTable
@@ -22,7 +23,6 @@ from tailguard.data.schema import Schema
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import CryptographicSource, SimulationSource, make_source
 from tailguard.progress import LISTENER, listening
-from tailguard.queries.counts import CountBelow
 
 N_ROWS = 5_000
 RNG = np.random.default_rng(5)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from support.count_below import CountBelow
 from support.loops import gathered, loop
 from support.row_views import views
 from support.score_kernels import make_block, make_kernel
 from tailguard.data.rows.arrays import ArrayRows
-from tailguard.queries.counts import CountBelow
 
 N_ROWS, N_FEATURES = 20 * 1024 + 501, 12
 ORDER = np.random.default_rng(1).permutation(N_ROWS)

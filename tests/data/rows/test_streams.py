@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from support.batched import arrow_table, small_memory
+from support.count_below import CountBelow
 from support.loops import gathered, loop
 from support.row_views import views
 from tailguard.data.readers.lazy import LazyTable
@@ -19,7 +20,6 @@ from tailguard.data.schema import Schema
 from tailguard.losses.huber import Huber
 from tailguard.noise.orders import KeyedOrder
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.counts import CountBelow
 from tailguard.queries.units import Units
 
 __all__ = ["small_memory"]

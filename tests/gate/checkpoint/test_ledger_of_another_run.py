@@ -6,9 +6,11 @@ import pytest
 import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
-from tailguard.queries.counts import CountBelow
+from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.units import Units
 
-STAGE = Stage("counts", "how many are small", mu=0.5, times=2, size=1)
+STAGE = Stage("sums", "a clipped sum", mu=0.5, times=2, size=1)
+QUERY = MeanClippedGradient(None, Units.raw(1, intercept=False), clip_norm=1.0)
 
 
 def gate_of(path, ledger):
@@ -22,7 +24,7 @@ def gate_of(path, ledger):
 
 
 def asked(gate):
-    return gate.ask(CountBelow(columns=(0,)), np.ones(1), STAGE)
+    return gate.ask(QUERY, np.ones(1), STAGE)
 
 
 @pytest.fixture
@@ -67,5 +69,5 @@ def test_another_question_is_not_answered_from_the_file(tmp_path):
     gate.close()
     gate = gate_of(tmp_path / "first", None)
     with pytest.raises(tg.ReleaseError, match="asks for something else"):
-        gate.ask(CountBelow(columns=(0,)), np.full(1, -5.0), STAGE)
+        gate.ask(QUERY, np.full(1, -5.0), STAGE)
     gate.close()

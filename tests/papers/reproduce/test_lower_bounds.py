@@ -18,7 +18,7 @@ from tailguard.papers.reproduce.results import Point, Results
 @pytest.mark.parametrize("name", CASES)
 def test_every_bound_runs_and_its_order_is_right(name):
     case = CASES[name]
-    points = {point.curve: point.value for point in case.cell(2000).measure(1)}
+    points = {point.curve: point.value for point in case.points(2000, 1)}
     assert set(points) == {*case.curves, LEAST, MOST, LARGEST, CENTRE}
     assert 0.0 < points[LEAST] < points[MOST]
     assert points[LEAST] < points[CENTRE] * (1.0 + 1e-9) or name == "Tao 2"

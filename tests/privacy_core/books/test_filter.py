@@ -12,6 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 import tailguard as tg
+from support.count_below import CountBelow
 from support.stages import once
 from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
@@ -21,7 +22,6 @@ from tailguard.privacy.accounting.gaussian import delta_of
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.events import Composed, Gaussian, Laplace
-from tailguard.queries.counts import CountBelow
 
 MU, SHARE = 1.2, 0.7  # what is reserved in mu; what the first question costs
 REST = math.sqrt(MU**2 - SHARE**2)

@@ -18,8 +18,8 @@ from tailguard.solvers.newton.covariance import (
     UNEVEN,
     UNRESOLVED,
     GradientVariance,
-    hiding,
     unresolved,
+    withheld,
 )
 from tailguard.solvers.newton.outlook import LITTLE, UNPREDICTED, with_remedy
 from tailguard.solvers.newton.schedule import Shares
@@ -70,7 +70,7 @@ def one_column(**changes):
 
 def hidden_by(fit, variance=ALIKE):
     """Which weights have no known variance: by bounds, by uneven residuals, by hidden ones."""
-    return [columns.tolist() for columns, _ in hiding(fit, variance, np.ones(2))]
+    return [columns.tolist() for columns, _ in withheld(fit, variance, np.ones(2))]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_intervals_that_cannot_be_judged_are_not_shown(monkeypatch):
     def fails(*_):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr("tailguard.solvers.newton.covariance.hiding", fails)
+    monkeypatch.setattr("tailguard.solvers.newton.covariance.withheld", fails)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5_000, 2))
     model = tg.HuberRegression(epsilon=2.0, delta=1e-6, random_state=0).fit(X, X.sum(axis=1))

@@ -46,7 +46,7 @@ def audit(
     Examples
     --------
     >>> from tailguard.cli.app import run
-    >>> run(["audit", "--only", "count-below, Laplace"])  # doctest: +ELLIPSIS
+    >>> run(["audit", "--only", "soft-mean, Laplace"])  # doctest: +ELLIPSIS
     <BLANKLINE>
     ...
     0

@@ -1,8 +1,8 @@
 r"""Describe every column of a file privately, on one budget.
 
 It prints the number of readable cells, the mean with its interval, the standard
-deviation, quantiles, shares of declared levels, and correlations. You need to
-know nothing about the columns.
+deviation, quantiles, shares of declared levels, and correlations. You need not
+know anything about the columns.
 
 [bold]Examples[/bold]
 
@@ -42,7 +42,7 @@ from tailguard.cli.arguments import (
     tables_as_json,
     write_text,
 )
-from tailguard.cli.declarations import declared_schema, tell_undeclared
+from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_plain
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
@@ -50,9 +50,7 @@ from tailguard.progress import progress_bar
 method = partial(options.typed, panel="Method")
 
 
-@options.takes(
-    *options.RUN_ON_A_TABLE,
-)
+@options.takes(*options.RUN_ON_A_TABLE)
 def describe(
     file: options.TableOption,
     *,
@@ -103,17 +101,13 @@ def describe(
     arguments: dict[str, Any] = {"schema": schema, "guarantee": guarantee, "order": given["order"]}
     arguments |= {"spend": options_of(spend or []), "correlations": correlations}
     if quantiles is not None:
-        arguments["q"] = numbers_of(
-            "--quantiles", quantiles, "numbers from 0 to 1, such as 0.5,0.99"
-        )
+        allowed = "numbers from 0 to 1, such as 0.5,0.99"
+        arguments["q"] = numbers_of("--quantiles", quantiles, allowed)
     if by is not None:
         arguments["by"] = names_of("--by", by)
-    out = (
-        None
-        if out is None
-        else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    )
-    tell_undeclared(declared, table, "--columns", by_cell=True)
+    if out is not None:
+        destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
+    print_undeclared(declared, table, "--columns", by_cell=True)
     with progress_bar():
         result = tg.describe(table, **arguments, **run_options(given))
     if out is not None:

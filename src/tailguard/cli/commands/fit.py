@@ -46,7 +46,7 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
-from tailguard.cli.declarations import declared_schema, settled_for, tell_undeclared
+from tailguard.cli.declarations import declared_schema, print_undeclared, settled_for
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
 from tailguard.data.readers.opening import opened_table
@@ -144,7 +144,7 @@ def fit(
     parameters |= run_options(given)
     estimator = _estimator(given, schema, table, own_options, parameters)
     destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    tell_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table)
     with progress_bar():
         estimator.fit(table, order=given["order"])
     write_text(out, model_text(estimator))
@@ -249,7 +249,7 @@ def search(
         **run_options(given),
     )
     destination(out, file, given["schema"], given["ledger"])
-    tell_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table)
     private_search.fit(table, order=given["order"])
     write_text(out, model_text(private_search.best_estimator_))
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())

@@ -46,7 +46,7 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, options_of, promise_of, run_options, write_text
-from tailguard.cli.declarations import declared_schema, tell_undeclared
+from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
@@ -125,7 +125,7 @@ def estimate_means(
         if out is None
         else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     )
-    tell_undeclared(declared, table, "--columns")
+    print_undeclared(declared, table, "--columns")
     moment = _moment(given["moment_order"], given["moment_bound"], given["moment_kind"])
     with progress_bar():
         result = tg.mean(

@@ -39,7 +39,7 @@ from tailguard.report.page import page_text
 from tailguard.summaries.results import reported_table
 
 NOTHING_STATED = Stated()
-WANTED = (
+REQUIREMENT = (
     "FILE must be a model file, what 'tailguard mean', 'describe' or 'score' wrote, a certificate "
     "as JSON or a report; got {path!r}"
 )
@@ -51,8 +51,8 @@ def _json(data: dict[str, Any]) -> str:
 
 FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "page": (".html", Report.to_html),
-    "registry": (".registry.json", lambda made: _json(made.to_registry())),
-    "nist": (".nist.json", lambda made: _json(made.to_nist())),
+    "registry": (".registry.json", lambda report: _json(report.to_registry())),
+    "nist": (".nist.json", lambda report: _json(report.to_nist())),
 }
 """Form -> the ending of its file, and the function that returns its text."""
 
@@ -86,7 +86,7 @@ def report(
     certificate.html
     """
     if is_page(file):
-        raise InputError(f"FILE must be no report yet; got {str(file)!r}.")
+        raise InputError(f"FILE must not be a report already; got {str(file)!r}.")
     ending, text_of = FORMS[check_choice("--form", form, FORMS)]
     out = destination(file.with_suffix(ending) if out is None else out, file)
     content = read_report(file, Stated(dataset=dataset, date=date, curator=curator))
@@ -105,7 +105,7 @@ def read_report(path: Path, stated: Stated = NOTHING_STATED) -> Report:
     tailguard.checks.InputError: FILE must be a model file, what 'tailguard mean', 'describe' \
 or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
     """
-    requirement = WANTED.format(path=str(path))
+    requirement = REQUIREMENT.format(path=str(path))
     try:
         content: Any = read_json(_data_text(path))
     except InputError as error:

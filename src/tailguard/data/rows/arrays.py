@@ -58,11 +58,11 @@ class ArrayRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
-    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([1.5]), 1.0, 1))
-    array([1])
+    >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
+    array([2])
     """
 
     def __init__(

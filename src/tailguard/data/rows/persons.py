@@ -204,7 +204,7 @@ class PersonRows:
             return kernel.sum_block(self.used().block(0, self.n_rows))
         if kernel.reads_cells:
             return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
-        used = self._read_together(kernel.together)
+        used = self._rows_of(kernel.together)
         ends = _piece_ends(used.starts, max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, self.n_features)))
         return added(
             kernel.size,
@@ -230,16 +230,16 @@ class PersonRows:
         rows._placed, rows._lock = {}, Lock()
         return rows
 
-    def _read_together(self, together: Together) -> UsedRows:
-        """Return the rows in the order of persons for groups, or the rows that meet for pairs."""
+    def _rows_of(self, together: Together) -> UsedRows:
+        """Return used rows, in the order of persons for groups; for pairs, the rows that meet."""
         if together == "none" or (together == "groups" and self._order is None):
             return self.used()
+        paired = together == "some"
         with self._lock:
             if together not in self._placed:
-                count = self.n_rows // 2 * 2 if together == "some" else self.n_rows
+                count = self.n_rows // 2 * 2 if paired else self.n_rows
                 order = np.arange(count) if self._order is None else self._order[:count]
                 used = self.used()
-                paired = together == "some"
                 self._placed[together] = used.in_pairs(order) if paired else used.of_persons(order)
             return self._placed[together]
 

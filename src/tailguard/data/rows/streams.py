@@ -36,7 +36,7 @@ from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
 from tailguard.progress import tell_read
 
-Found = Callable[[int, int], tuple[IntArray, IntArray]]
+Selection = Callable[[int, int], tuple[IntArray, IntArray]]
 """From a range of the table to the wanted places in it, and their positions in the order."""
 
 # Numbers of one run: 16 MB of floats; each thread has a few runs at a time. Runs of half the size
@@ -68,14 +68,14 @@ class StreamRows:
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
     >>> pq.write_table(pa.table({"age": [41.0, 50.0, None]}), "ages.parquet")
     >>> rows = StreamRows(opened("ages.parquet"), RecordReader(Schema(features=["age"])))
-    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([45.0]), 1.0, 1))
-    array([1])
+    >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
+    array([2])
     """
 
     def __init__(self, table: Table, reader: RecordReader) -> None:
@@ -143,7 +143,8 @@ class StreamRows:
         runs: Iterable[Run] = self.runs(report=tables is None)
         if tables is not None and not self.reader.numbered:
             runs = (([table], 0) for table in tables)
-        return (found for found in in_turn(work, runs, resolve_threads()) if found is not None)
+        parts = in_turn(work, runs, resolve_threads())
+        return (part for part in parts if part is not None)
 
     def restricted(self, places: Order) -> Rows:
         """Return only the records at these places, gathered in this order as they are read."""
@@ -160,7 +161,7 @@ class StreamRows:
     def runs(self, names: list[str] | None = None, *, report: bool = True) -> Iterator[Run]:
         """Yield all records in runs of whole chunks, not read yet; or some columns of them.
 
-        ``report`` says whether progress is reported; it must not be if values choose the records.
+        Progress is reported if ``report``; it is False if values of records choose the runs.
         """
         length = whole_chunks(NUMBERS_AT_ONCE, self.width)
         n_rows = 0
@@ -212,12 +213,10 @@ class FileRows:
         )
 
     def restricted(self, places: Order) -> Rows:
-        """Return only the records at these places, gathered in this order as they are read."""
+        """Return the records at these places, gathered in this order as they are read."""
         return GatheredRows(self, places)
 
-    def in_order(self, order: Order) -> Rows:
-        """Return all records in this order, gathered window by window as they are read."""
-        return GatheredRows(self, order)
+    in_order = restricted
 
     def blocks(self, places: IntArray | None = None) -> Iterator[RecordBlock]:
         """Yield all records in order; blocks that hold none of the sorted ``places`` are left out.
@@ -245,13 +244,13 @@ class GatheredRows:
     >>> import polars as pl
     >>> from tailguard.data.readers.opening import opened
     >>> from tailguard.data.schema import Schema
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> ages = opened(pl.LazyFrame({"age": [41.0, 50.0, 30.0]}))
     >>> rows = StreamRows(ages, RecordReader(Schema(features=["age"])))
     >>> some = GatheredRows(rows, np.array([2, 1]))
-    >>> some.reduce(LatticeSum(CountBelow((0,)), np.array([35.0]), 1.0, 1))
-    array([1])
+    >>> some.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
+    array([2])
     """
 
     def __init__(self, rows: StreamRows | FileRows, places: Order) -> None:
@@ -294,7 +293,7 @@ class GatheredRows:
 
     def _window_at(self, start: int) -> RecordBlock:
         """Return the window that begins there; the last one is kept."""
-        with self._lock:  # one window is kept; each caller holds the one it asked for
+        with self._lock:  # one window is kept; each caller keeps its own reference
             window = self._window
             if window is None or window.first != start:
                 window = self._window = None
@@ -341,13 +340,13 @@ class GatheredRows:
         return RecordBlock(features, **beside, first=start)
 
 
-def _by_place(order: Order) -> tuple[IntArray | None, Found]:
+def _by_place(order: Order) -> tuple[IntArray | None, Selection]:
     """Return the sorted places (None: all), and a function that finds those in a range.
 
     A keyed order is inverted; all other orders are short enough to be kept.
     """
     if isinstance(order, KeyedOrder):
-        return None, lambda start, stop: order.found(np.arange(start, stop))
+        return None, lambda start, stop: order.find(np.arange(start, stop))
     positions = np.argsort(order, kind="stable")
     places = order[positions]
 

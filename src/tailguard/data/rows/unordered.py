@@ -79,12 +79,12 @@ class UnorderedRows:
 
     Examples
     --------
-    >>> from tailguard.queries.counts import CountBelow
     >>> from tailguard.queries.loop import LatticeSum
+    >>> from tailguard.queries.usable_records import UsableRecords
     >>> from tailguard.noise.sources import make_source
     >>> rows = UnorderedRows(ArrayRows(np.array([[1.0], [2.0]])), make_source(None))
-    >>> rows.reduce(LatticeSum(CountBelow((0,)), np.array([1.5]), 1.0, 1))
-    array([1])
+    >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
+    array([2])
     """
 
     def __init__(

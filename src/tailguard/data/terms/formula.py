@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, shown
-from tailguard.data.declarations import said_of
+from tailguard.data.declarations import declared_for
 from tailguard.data.schema import Schema
 from tailguard.data.terms.functions import FUNCTIONS, number_text
 from tailguard.data.terms.term import Factor, term_of, unquoted
@@ -46,7 +46,7 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
             f"levels of {repeated[0]!r} must be declared once; the formula declares them again."
         )
     used = [column for text in terms for column in term_of(text).columns]
-    declared = replace(schema, **said_of(schema, dict.fromkeys(used)))
+    declared = replace(schema, **declared_for(schema, dict.fromkeys(used)))
     declared = replace(declared, categorical={**declared.categorical, **levels})
     return declared.with_declared(target=target, terms=terms)
 

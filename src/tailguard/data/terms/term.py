@@ -102,7 +102,7 @@ class Term:
 
     @property
     def reads_one_column(self) -> bool:
-        """Whether it has one factor, which reads more than which cells are missing."""
+        """Whether it reads one column, and not only which cells are missing."""
         return len(self.factors) == 1 and not self.factors[0].indicates_missing
 
     def names(self, indicators: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -87,36 +87,27 @@ class LossScore:
     @property
     def limit(self) -> float:
         """The limit at which a difference is clipped, in units of the loss."""
-        return CLIP_LIMITS.get(self.loss.link) or max(
-            float(self.loss.value(CLIP_SCALES, 0.0)), 1e-12
-        )
+        typical = float(self.loss.value(CLIP_SCALES, 0.0))
+        return CLIP_LIMITS.get(self.loss.link) or max(typical, 1e-12)
 
     def question(self, solution: Solution) -> tuple[LossDifferences, FloatArray]:
-        """Return the query for a model's score, and its state: weights of constant and model."""
+        """Return the query for a model's score, and its state: two vectors of weights."""
         center, half_width = np.zeros(self.n_features), np.ones(self.n_features)
         bounds = solution.feature_bounds if self.bounded else None
         if bounds is not None:
             low, high = bounds.T
             usable = np.isfinite(low) & np.isfinite(high) & (low < high)
-            center[usable], half_width[usable] = (
-                (low[usable] + high[usable]) / 2.0,
-                (high - low)[usable] / 2.0,
-            )
-        units = Units(
-            center,
-            half_width,
-            True,
-            target_center=self.target_center,
-            target_scale=self.target_scale,
-        )
+            center[usable] = (low[usable] + high[usable]) / 2.0
+            half_width[usable] = (high - low)[usable] / 2.0
+        units = Units(center, half_width, True, self.target_center, self.target_scale)
         gain, link = units.gain(self.loss.link), self.loss.link
         zero_score = self.target_center if link.residual else 0.0
         zero_score += float(np.log(self.target_scale)) if link.log else 0.0
         intercept = solution.intercept + float(solution.coef @ center) - zero_score
         weights = np.append(solution.coef * half_width, intercept) / gain
         constant = np.append(np.zeros(self.n_features), self.constant)
-        view = View.plain(self.loss, units)
-        view = replace(view, bound=LARGEST_FEATURE if bounds is None else 1.0)
+        bound = LARGEST_FEATURE if bounds is None else 1.0
+        view = replace(View.plain(self.loss, units), bound=bound)
         query = LossDifferences(self.loss, (view, view), self.limit)
         if self.bounded:
             lowest, highest = ((bound - zero_score) / gain for bound in solution.score_bounds)
@@ -232,19 +223,14 @@ class SearchPlan:
         advice = (
             f"a candidate is never tried with a chance of {chance_of_none:.0%}: take more n_tries"
         )
-        from_plans = dict.fromkeys(
-            each for candidate in self.candidates for each in candidate.plan.warnings
-        )
-        return (*((advice,) if chance_of_none > 0.5 else ()), *from_plans)
+        of_plans = [each for candidate in self.candidates for each in candidate.plan.warnings]
+        return (*((advice,) if chance_of_none > 0.5 else ()), *dict.fromkeys(of_plans))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Assumptions for the accuracy of the candidates."""
-        return tuple(
-            dict.fromkeys(
-                each for candidate in self.candidates for each in candidate.plan.assumptions
-            )
-        )
+        of_plans = [each for candidate in self.candidates for each in candidate.plan.assumptions]
+        return tuple(dict.fromkeys(of_plans))
 
     def explain(self) -> str:
         """Describe how the budget is spent."""
@@ -287,22 +273,22 @@ def plan_search(
             f"mu, rho or pure epsilon; got {shown(guarantee)}."
         )
     if rule is None:
-        return _solved(tasks, problem, guarantee, tries)
+        return _plan_after(tasks, problem, guarantee, tries)
     try:
         for apart in (False, True):
             check = rule.check(guarantee, problem, columns, apart=apart)
             if check is None:
                 break
-            plan = _solved(tasks, problem, guarantee, tries, check)
+            plan = _plan_after(tasks, problem, guarantee, tries, check)
             if check.is_covered(plan.event):
                 return plan
     except InputError:
         pass  # planning below repeats the error, with the whole guarantee in its message
-    plan = _solved(tasks, problem, guarantee, tries)
+    plan = _plan_after(tasks, problem, guarantee, tries)
     return replace(plan, remarks=(rule.left_out(guarantee, problem),))
 
 
-def _solved(
+def _plan_after(
     tasks: Sequence[SearchTask],
     problem: Problem,
     guarantee: ApproxDP,
@@ -312,17 +298,13 @@ def _solved(
     """Compute the budget of a try that remains after ``check``, and plan the search."""
     remaining, mu_before = guarantee, 0.0 if check is None else check.mu
     for _ in range(MOST_REPEATS):
-        mu = mu_of_a_try(remaining, tries, math.sqrt(UNITS_SHARE), mu_before) * (
-            1.0 - BUDGET_MARGIN
-        )
+        mu = mu_of_a_try(remaining, tries, math.sqrt(UNITS_SHARE), mu_before)
+        mu *= 1.0 - BUDGET_MARGIN
         plan = replace(_plan_at(mu, tasks, problem, guarantee, tries), check=check)
         usable = usable_guarantee(guarantee, plan.coordinates)
         assert isinstance(usable, ApproxDP)
-        if (
-            usable.epsilon >= remaining.epsilon
-            and usable.delta >= remaining.delta
-            and remaining != guarantee
-        ):
+        is_enough = usable.epsilon >= remaining.epsilon and usable.delta >= remaining.delta
+        if is_enough and remaining != guarantee:
             break
         remaining = usable
     return plan

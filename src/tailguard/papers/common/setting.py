@@ -6,7 +6,7 @@ Bun and Steinke 2016, Proposition 1.3 (epsilon and delta of a promise that has n
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -18,7 +18,12 @@ from tailguard.papers.printed.terms import CALIBRATIONS, printed_in
 from tailguard.privacy.accounting.zcdp import rho_of_simple
 from tailguard.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
+
+
+def mean_curvature(known: Collection[float], fallback: float) -> float:
+    """Return the geometric mean of the known bounds on the curvature, or the fallback."""
+    return float(math.prod(known) ** (1.0 / len(known))) if known else fallback
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Facts:
     n_rows, n_features, guarantee
         Public sizes (an intercept counts as a feature) and the promise.
     moment
-        A bound on a moment of the gradients, of the kind that the paper needs.
+        A bound on a moment of the gradients, of the kind that the paper assumes.
     diameter
         The diameter of the constraint set.
     strong_convexity, smoothness
@@ -123,7 +128,7 @@ class Facts:
         known = {"strong_convexity": self.strong_convexity, "smoothness": self.smoothness}
         return {name: value for name, value in known.items() if value is not None}
 
-    def into(self, formula: Callable[..., Found], **others: Any) -> Found:
+    def into(self, formula: Callable[..., Value], **others: Any) -> Value:
         """Call a formula with the facts that its parameters name; ``others`` override them."""
         known = {"moment_order": self.moment.order, "moment_bound": self.moment.bound}
         known |= dict(zip(("epsilon", "delta"), self.terms, strict=True))
@@ -132,10 +137,7 @@ class Facts:
     @property
     def curvature(self) -> float:
         """The geometric mean of its stated bounds, or the gradient bound over the diameter."""
-        known = self.shape.values()
-        if not known:
-            return self.gradient_bound / self.diameter
-        return float(math.prod(known) ** (1.0 / len(known)))
+        return mean_curvature(self.shape.values(), self.gradient_bound / self.diameter)
 
     def sampling(self, n_rows: int | None = None) -> float:
         """Return the typical error of a coordinate of the mean of ``n_rows`` records, or of all."""
@@ -158,7 +160,7 @@ class Facts:
         return self.n_rows // n_steps
 
     def spent(self) -> Guarantee:
-        """Return what a run with tight noise spends, the guarantee; refuse a printed one."""
+        """Return what a run with tight noise spends: the guarantee; refuse printed noise."""
         if self.prints:
             raise InputError("calibration must be 'tight' here: the paper prints no noise.")
         return self.guarantee

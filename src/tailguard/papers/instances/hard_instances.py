@@ -9,6 +9,7 @@ and moments, and draws records from a seed.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
-from tailguard.datasets.dataset import check_rows, check_sizes
+from tailguard.datasets.dataset import check_sizes
 from tailguard.papers.instances.packings import CodeWords, constant_weight_words, sparse_words
 
 
@@ -326,3 +327,8 @@ def _check_chance(chance: float) -> None:
     """Refuse all but probabilities above 0."""
     if not 0.0 < check_finite("chance", chance) <= 1.0:
         raise InputError(f"chance must be a number above 0 and at most 1; got {shown(chance)}.")
+
+
+def check_rows(n_rows: int) -> None:
+    """Refuse a number of rows that no array has."""
+    check_integer("n_rows", n_rows, minimum=1, maximum=sys.maxsize)

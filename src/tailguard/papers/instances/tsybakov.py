@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from tailguard.checks import InputError, check_finite, check_positive, shown
-from tailguard.datasets.dataset import check_rows, check_sizes
+from tailguard.datasets.dataset import check_sizes
 from tailguard.papers.instances.hard_instances import (
     SignLaw,
     SpikeLaw,
     check_moment_order,
+    check_rows,
     spike,
     zcdp_chance,
 )
@@ -41,8 +42,7 @@ class TsybakovInstance:
         mean = self.law.mean
         length = float(np.linalg.norm(mean))
         power = (2.0 - self.growth) / (self.growth - 1.0)
-        minimiser: NDArray[np.float64] = mean * length**power
-        return minimiser
+        return np.asarray(mean * length**power)
 
     @property
     def growth_constant(self) -> float:

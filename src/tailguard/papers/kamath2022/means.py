@@ -55,7 +55,7 @@ class PrintedZcdpSoft(PrintedSoft):
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
         """Return its true cost: more than it promises for a smoothing above 1.3233."""
-        spent = parameters.printed_soft_noise_rho(rho=_rho(facts), smoothing=self.strength)
+        spent = parameters.printed_soft_noise_rho(rho=_rho(facts), smoothing=self.smoothing_used)
         return math.sqrt(2.0 * spent)
 
 

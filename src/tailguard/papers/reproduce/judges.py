@@ -94,15 +94,15 @@ def falls(
     factor: float = 1.0,
     bar: str = "",
 ) -> Judge:
-    """Judge whether one end of curves lies ``factor`` times below the other, in all panels.
+    """Judge whether curves fall from their first to their last place by ``factor``, in all panels.
 
-    The last place must lie below the first, or above it if ``rises``. ``bar`` is that of
+    If ``rises``, they must rise by that factor. ``bar`` is that of
     :func:`below`.
     """
 
-    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+    def pairs_of(curve_of: Curves, noise: str) -> Iterator[Pair]:
         for name in curves:
-            places = found(name, noise)
+            places = curve_of(name, noise)
             if len(places) > 1:
                 low, high = (min, max) if rises else (max, min)
                 yield places[low(places)], places[high(places)], high(places)
@@ -113,10 +113,10 @@ def falls(
 def falls_faster(curve: str, *others: str) -> Judge:
     """Judge whether a curve falls by a larger factor, from end to end, than each of the others."""
 
-    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+    def pairs_of(curve_of: Curves, noise: str) -> Iterator[Pair]:
         kept = []
         for name in (curve, *others):
-            places = found(name, noise)
+            places = curve_of(name, noise)
             if len(places) > 1:
                 first, last = places[min(places)], places[max(places)]
                 kept.append({seed: last[seed] / first[seed] for seed in first.keys() & last.keys()})
@@ -129,9 +129,9 @@ def falls_faster(curve: str, *others: str) -> Judge:
 def saves(*curves: str) -> Judge:
     """Judge whether tight noise has less error than printed noise, for curves with both."""
 
-    def pairs_of(found: Curves, noise: str) -> Iterator[Pair]:
+    def pairs_of(curve_of: Curves, noise: str) -> Iterator[Pair]:
         for name in curves if noise == "tight" else ():
-            tight, printed = found(name, "tight"), found(name, "printed")
+            tight, printed = curve_of(name, "tight"), curve_of(name, "printed")
             yield from ((tight[x], printed[x], x) for x in tight if x in printed)
 
     return _compared(pairs_of)
@@ -173,27 +173,27 @@ def _compared(
     """Judge whether the first of each pair is below ``factor`` times the second."""
 
     def judge(results: Results, noise: str) -> Decision:
-        found: list[Comparison] = []
+        comparisons: list[Comparison] = []
         lost: list[Comparison] = []
         for panel in tuple(panels) or results.panels:
             curves = partial(results.curve, panel)
             bars = curves(bar, noise)
             for own, its, x in pairs_of(curves, noise):
                 loses = x in bars and compare(its, bars[x]).ratio > 1.0
-                (lost if loses else found).append(compare(own, its, factor=factor))
-        n_places = len(lost) + len(found)
+                (lost if loses else comparisons).append(compare(own, its, factor=factor))
+        n_places = len(lost) + len(comparisons)
         beaten = f"; {bar} beat the rival at {len(lost)} of {n_places}" if lost else ""
-        if lost and not found:
+        if lost and not comparisons:
             return Decision("not decidable", f"{_spread(lost, factor)} times{beaten}")
-        decision = _decided(found, factor)
+        decision = _decided(comparisons, factor)
         return replace(decision, figure=decision.figure + beaten)
 
     return judge
 
 
-def _spread(found: Iterable[Comparison], factor: float) -> str:
+def _spread(comparisons: Iterable[Comparison], factor: float) -> str:
     """Describe the least and the largest ratio."""
-    ordered = sorted(each.ratio for each in found)
+    ordered = sorted(each.ratio for each in comparisons)
     return " to ".join(dict.fromkeys(_shown(each, factor) for each in (ordered[0], ordered[-1])))
 
 
@@ -203,15 +203,16 @@ def _shown(ratio: float, factor: float) -> str:
     return next((each for each in shown if float(each) != factor), shown[-1])
 
 
-def _decided(found: list[Comparison], factor: float) -> Decision:
+def _decided(comparisons: list[Comparison], factor: float) -> Decision:
     """Decide whether all comparisons are less."""
-    if not found:
+    if not comparisons:
         return NOT_RUN
-    counts = Counter(each.verdict(len(found)) for each in found)
-    figure = f"{_spread(found, factor)} times; below at {counts['less']} of {len(found)}"
+    counts = Counter(each.verdict(len(comparisons)) for each in comparisons)
+    n_below, n_places = counts["less"], len(comparisons)
+    figure = f"{_spread(comparisons, factor)} times; below at {n_below} of {n_places}"
     if counts["more"]:
         figure += f", above at {counts['more']}"
-    if counts["less"] == len(found):
+    if n_below == n_places:
         return Decision("holds", figure)
     return Decision("does not hold" if counts["more"] else "not reached at this size", figure)
 
@@ -228,9 +229,9 @@ class FittedSlope:
     low: float
     high: float
 
-    def near(self, wanted: float) -> bool:
+    def near(self, slope: float) -> bool:
         """Whether the mean is within the tolerance of a slope."""
-        return abs(self.mean - wanted) <= TOLERANCE
+        return abs(self.mean - slope) <= TOLERANCE
 
 
 def fit_slope(sizes: Sequence[float], errors: Sequence[float]) -> float:

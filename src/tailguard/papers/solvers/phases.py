@@ -90,10 +90,10 @@ def doubling_sizes(n_rows: int, growth_bound: float, smallest: int) -> tuple[int
 
 
 def printed_doubling_sizes(n_rows: int, growth_bound: float) -> tuple[int, ...]:
-    """Cut as Algorithm 5 prints it: ``floor(2^(i-1) n / log2(n)^k)`` for ``k = log2 / log`` of it.
+    """Cut as printed in Algorithm 5: ``2^(i-1) n / log2(n)^k`` for ``k = 1 / log2(growth_bound)``.
 
-    Some records are not used. For small bounds the first rounds are empty; for large ones there
-    is no round.
+    Sizes are rounded down, and some records are not used. If the bound is small, the first rounds
+    are empty; if it is large, there is no round.
     """
     base, logs = 1.0 / math.log2(growth_bound), max(1.0, math.log2(n_rows))
     share = n_rows / logs**base

@@ -25,7 +25,7 @@ class PrintedClipped(PrintedLevel, Clipped):
     """The l2-clipped mean with the clip norm and the budget of the paper."""
 
     def printed_spend(self, facts: MeanFacts, level: float, groups: int) -> float:
-        """Return what the noise of Theorem 2 spends: of epsilon and delta less than is promised."""
+        """Return what the noise of Theorem 2 spends: less than a promised epsilon and delta."""
         return math.sqrt(2.0 * _rho(facts))
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:

@@ -9,8 +9,8 @@ release. If each release k meets ``H_g <= H_g(mu_k) + eta_k`` for all g, whateve
 before, and squares of ``mu_k`` and sums of ``eta_k`` stay within ``m**2`` and ``h`` on every path,
 then all of them together meet ``H_g(m) + h``. Proof by induction: after the first release, at mu
 and eta, the other releases meet ``H_g(r) + h - eta`` with ``r**2 = m**2 - mu**2``. The divergence
-of all releases is an expectation over the first answer under P, namely of the divergence of the
-other releases at a level that the answer sets. So it is at most ``h - eta`` plus the divergence of
+of all releases is an expectation over the first answer under P: of the divergence of the other
+releases at a level that depends on the answer. So it is at most ``h - eta`` plus the divergence of
 the first release together with a Gaussian release at r. By the same argument it is at most ``h``
 plus the divergence of two Gaussian releases, at mu and r, which is ``H_g(m)``.
 
@@ -82,7 +82,7 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
 
 
 def _covers(mu: float, levels: FloatArray, excess: FloatArray) -> bool:
-    """Whether a Gaussian profile lies above the chords of a profile, given less the failure."""
+    """Whether a Gaussian profile lies above the chords of ``excess``, a profile minus a failure."""
     g = np.exp(levels)
     gaussian = ndtr(mu / 2.0 - levels / mu) - np.exp(levels + log_ndtr(-mu / 2.0 - levels / mu))
     slope = -ndtr(-mu / 2.0 - levels / mu)

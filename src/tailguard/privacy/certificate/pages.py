@@ -191,7 +191,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.8rem 0.2rem 0;
 thead th { border-bottom: 1px solid; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 """
-COLUMNS = ("times", "sensitivity", "noise std")
+COLUMNS = ("times", "sensitivity", "noise std", "what")
 
 
 def certificate_html(data: Mapping[str, Any]) -> str:
@@ -212,28 +212,17 @@ def certificate_html(data: Mapping[str, Any]) -> str:
 def certificate_body(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as a part of a page, such as a notebook's."""
     remarks, assumptions = data["remarks"], data["assumptions_for_accuracy"] or ("nothing",)
+    printed = printed_releases(data["releases"])
+    releases = [(*numbers, f"{what} {how}") for *numbers, what, how in printed]
     parts = [
         f"<h1>{escape(TITLE)}</h1>",
         html_table(certificate_facts(data).items()),
-        *_releases_table(data["releases"]),
+        f"<h2>{escape(RELEASED)}</h2>",
+        html_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
         *(_listed(REMARKS, remarks) if remarks else ()),
         *_listed(ASSUMED, assumptions),
     ]
     return "\n".join(parts)
-
-
-def _releases_table(releases: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the table of releases."""
-    yield f"<h2>{escape(RELEASED)}</h2>"
-    if not releases:
-        yield "<p>nothing</p>"
-        return
-    head = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in COLUMNS)
-    yield f'<table>\n<thead><tr>{head}<th scope="col">what</th></tr></thead>\n<tbody>'
-    for *numbers, what, how in printed_releases(releases):
-        cells = "".join(f'<td class="number">{escape(number)}</td>' for number in numbers)
-        yield f"<tr>{cells}<td>{escape(what)} {escape(how)}</td></tr>"
-    yield "</tbody>\n</table>"
 
 
 def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:

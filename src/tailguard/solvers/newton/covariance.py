@@ -8,7 +8,7 @@ If residuals are skewed, clipping may leave a bias in the debiased directions. H
 its size, and its square is added to the variance. This widens intervals at least as much as such a
 bias requires: with ``b`` the bias and ``v`` the variance, a normal interval of variance
 ``v + b**2`` covers more often than an interval of variance ``v`` covers without bias. Clipping also
-moves the coefficient of a column if residuals are large in the rows where that column is.
+moves the coefficient of a column if residuals are large in the rows where that column is large.
 
 Reference
 ---------
@@ -79,6 +79,9 @@ RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
 STILL_MOVING = "the last rounds still moved it by several standard errors"
 
+Reasons = list[tuple[BoolArray, str]]
+"""For each reason, which standardised weights have no known variance."""
+
 
 def solution(session: FitSession, fit: Fit) -> Solution:
     """Map weights, their noise and their variance back to the user's units."""
@@ -93,7 +96,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
 
     def leave_out(columns: BoolArray, reason: str, *, estimated: bool) -> None:
         """Mark coefficients that depend on these columns: no interval, or not estimated."""
-        affected = follows(jacobian, columns, total if np.isfinite(total).all() else noise)
+        affected = depend_on(jacobian, columns, total if np.isfinite(total).all() else noise)
         affected[:size] |= columns[:size]
         std[affected] = math.nan
         if not estimated:
@@ -172,8 +175,8 @@ def residual_shares(fit: Fit) -> FloatArray | None:
     return (slopes.residual_shares() - [change, 0.0]) * [geometry.units.target_scale, 1.0]
 
 
-def follows(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
-    """Return which coefficients get too much of their variance from the weights of ``columns``.
+def depend_on(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
+    """Return which coefficients have too much of their variance from the weights of ``columns``.
 
     An intercept depends on columns, since their centres shift it.
     """
@@ -245,14 +248,14 @@ def far_rows_still_matter(geometry: Geometry) -> bool:
 
 def covariances(
     session: FitSession, fit: Fit, *, with_sampling: bool
-) -> tuple[FloatArray, FloatArray, list[tuple[BoolArray, str]]]:
+) -> tuple[FloatArray, FloatArray, Reasons]:
     """Return covariances of standardised weights, of noise and of all errors; NaN if unknown.
 
     Also return which weights have no known variance, and why. Without ``with_sampling`` the
     covariance of all errors is unknown.
     """
     noise = whole = np.full((fit.weights.size, fit.weights.size), np.nan)
-    hidden: list[tuple[BoolArray, str]] = []
+    hidden: Reasons = []
     if (estimate := fit.estimate) is not None and estimate.settled:
         hidden = [(estimate.moving(), STILL_MOVING)]
         return estimate.noise @ estimate.noise.T, estimate.whole(), hidden
@@ -268,11 +271,11 @@ def covariances(
                 values, directions = np.linalg.eigh(noise - total)
                 total = total + (directions * np.maximum(values, 0.0)) @ directions.T
                 # Set both or neither: a covariance is not shown without the reasons.
-                whole, hidden = total, hiding(fit, variance, np.sqrt(np.diag(total)))
+                whole, hidden = total, withheld(fit, variance, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
 
-def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tuple[BoolArray, str]]:
+def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons:
     """Return which standardised weights have no known variance, once for each reason.
 
     A bound cuts values beyond it, so it changes the slope of a column by a share of that slope.
@@ -295,7 +298,7 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     tail_hidden = np.zeros(beyond.size, dtype=bool)
     largest, about_zero = LARGEST_HIDDEN
     if slopes.seen and slopes.distribution.hidden > (largest if has_intercept else about_zero):
-        tail_hidden = first_share(fit, std) > UNRESOLVED
+        tail_hidden = share_of_constant(fit, std) > UNRESOLVED
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (hidden_by_noise(geometry, UNRESOLVED), RAISED_COLUMN),
@@ -304,7 +307,7 @@ def hiding(fit: Fit, variance: "GradientVariance", std: FloatArray) -> list[tupl
     ]
 
 
-def first_share(fit: Fit, std: FloatArray) -> FloatArray:
+def share_of_constant(fit: Fit, std: FloatArray) -> FloatArray:
     """Return the share of each variance along the first corrected direction: the constant.
 
     Without an intercept it is the mean row.

@@ -73,7 +73,7 @@ class HardCase:
     """
 
     name: str
-    laws: Callable[[int], Sequence[Any]]
+    laws: Laws
     least: Callable[[int], float]
     theorems: Mapping[str, Callable[[int], Theorem]] = field(default_factory=dict)
     means: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -104,13 +104,12 @@ class HardCase:
         if linear:
             return linear_risk(theorem, rows, seed)
         features, target = instances.one_column_each(rows, seed=drawn + 1)
-        found: FloatArray = theorem.minimize(Squared(), features, target, random_state=drawn).coef
-        return found
+        return np.asarray(theorem.minimize(Squared(), features, target, random_state=drawn).coef)
 
     def points(self, n_rows: int, seed: int) -> list[Point]:
         """Measure the worst law of each algorithm; add both bounds and an answer without data."""
         laws, place = self.laws(n_rows), float(n_rows)
-        found = {
+        risks = {
             curve: max(self.risk(law, self.answer(curve, n_rows, law, seed)) for law in laws)
             for curve in self.curves
         }
@@ -122,13 +121,9 @@ class HardCase:
             LARGEST: max(self.risk(law, point) for law, point in zip(laws, far, strict=True)),
             CENTRE: max(self.risk(law, np.zeros(law.mean.size)) for law in laws),
         }
-        return [Point(self.name, curve, "tight", place, x) for curve, x in found.items()] + [
+        return [Point(self.name, curve, "tight", place, x) for curve, x in risks.items()] + [
             Point(self.name, curve, "-", place, x) for curve, x in drawn.items()
         ]
-
-    def cell(self, n_rows: int) -> Cell:
-        """Return the cell of a number of records."""
-        return Cell(f"{self.name}, n = {n_rows}", lambda seed: self.points(n_rows, seed))
 
 
 def _means(order: float, n_rows: int) -> Sequence[Any]:
@@ -230,15 +225,6 @@ def _growth_case(name: str, growing: Laws, least: Callable[[int], float]) -> Har
     return HardCase(name, partial(_laws_of, growing), least, {"Xu 7": theorem}, radius=radius)
 
 
-def _distance(law: SpikeLaw, point: FloatArray) -> float:
-    return float(np.linalg.norm(point - law.mean))
-
-
-def _most_pure(n_rows: int) -> float:
-    facts: dict[str, Any] = {"n_features": D, "moment_order": 2.0, "epsilon": EPSILON}
-    return 2.0 * kamath2022.mean_bound_pure(n_rows=n_rows, **facts)
-
-
 WORDS, PLACES = fano.log_packing_size(D), fano.least_distance(D)
 # Of sparse words: Raskutti, Wainwright and Yu 2011.
 SPARSE_WORDS = N_NONZERO / 2.0 * math.log(2.0 * (D - N_NONZERO) / N_NONZERO)
@@ -267,11 +253,14 @@ ROWS_OF_TABLE = (
     HardCase(
         "Kamath B.7", _means_pure, partial(_least_linear, _means_pure, pure=True),
         means={"Kamath 4.2, the pure mean's direction": {"guarantee": PureDP(EPSILON), **CLAMPED}},
-        risk=instances.linear_excess, most=_most_pure,
+        risk=instances.linear_excess,
+        most=lambda n_rows: 2.0 * kamath2022.mean_bound_pure(
+            n_rows=n_rows, n_features=D, moment_order=2.0, epsilon=EPSILON),
     ),
     HardCase(
         "Tao 2", _scalars, lambda n_rows: tao2022.scalar_lower_bound(n_rows=n_rows, **SCALAR),
-        means={"Tao 1, the mean": {**PROMISE, **TRUNCATED}}, risk=_distance,
+        means={"Tao 1, the mean": {**PROMISE, **TRUNCATED}},
+        risk=lambda law, point: float(np.linalg.norm(point - law.mean)),
         most=lambda n_rows: tao2022.scalar_mean_bound(
             n_rows=n_rows, failure_probability=0.1, **SCALAR),
     ),
@@ -301,7 +290,11 @@ CASES = {case.name: case for case in ROWS_OF_TABLE}
 
 def _cells(setup: Setup) -> Sequence[Cell]:
     counts = ROWS[:1] if setup.quick else ROWS
-    return [case.cell(n_rows) for case in CASES.values() for n_rows in counts]
+    return [
+        Cell(f"{case.name}, n = {n_rows}", partial(case.points, n_rows))
+        for case in CASES.values()
+        for n_rows in counts
+    ]
 
 
 _check = partial(Claim, kind="check")

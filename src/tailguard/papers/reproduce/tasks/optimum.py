@@ -36,8 +36,7 @@ class Objective:
 
         def gradient(w: FloatArray) -> FloatArray:
             slopes = np.asarray(loss.slope(X @ w, y), dtype=np.float64)
-            found: FloatArray = X.T @ slopes / len(y) + penalty * w
-            return found
+            return np.asarray(X.T @ slopes / len(y) + penalty * w)
 
         return cls(
             lambda w: float(np.mean(loss.value(X @ w, y)) + penalty / 2.0 * (w @ w)), gradient
