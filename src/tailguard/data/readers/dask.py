@@ -157,7 +157,8 @@ def _steps(frame: Any) -> list[str]:
     while waiting:
         for step in () if (joined := waiting.pop()) is None else joined.walk():
             steps.append(str(step._name))
-            waiting += getattr(step, "exprs", ())
+            # Not by ``getattr``, which would find a column of that name.
+            waiting += step.operand("exprs") if "exprs" in step._parameters else []
     return [*map(str, frame.__dask_graph__()), *steps]
 
 
