@@ -93,8 +93,11 @@ def _places_of_texts(cells: Sequence[Any], declared: Sequence[str]) -> FloatArra
     """Return the position of each cell among declared texts; NaN for any other cell."""
     texts: dict[str | None, float] = {label: float(k) for k, label in enumerate(declared)}
     numbers = {_reading(label): place for label, place in texts.items()}
-    readings = zip(cell_texts(cells), cell_numbers(cells).tolist(), strict=True)
-    places = [texts.get(text, numbers.get(number, np.nan)) for text, number in readings]
+    read = [texts.get(text) for text in cell_texts(cells)]
+    if numbers.keys() == texts.keys():  # no class spells a number
+        return np.array(read, dtype=np.float64)
+    spelled = (numbers.get(number, np.nan) for number in cell_numbers(cells).tolist())
+    places = [number if text is None else text for text, number in zip(read, spelled, strict=True)]
     return np.array(places, dtype=np.float64)
 
 
