@@ -3,6 +3,7 @@
 import datetime
 from collections import deque
 from decimal import Decimal
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ import pytest
 from tailguard.checks import InputError
 from tailguard.data.columns import OTHER_CELL, cells_of
 from tailguard.data.labels import check_plain_labels, encode_labels
-from tailguard.data.matrices import one_column
 
 WORDS = ["no", "yes", "??", None]
 HOLDERS = {
@@ -199,10 +199,45 @@ def test_no_type_of_a_column_contradicts_the_classes(kind):
     """One label that is no number makes text of a column of numbers, and of its categories."""
     column = (NUMBERS | TEXT | CATEGORIES)[kind]
     np.testing.assert_array_equal(encode_labels(column, (0, 1)), [0.0, 1.0])
-    read = np.array(encode_labels(column, ("0", "1")))
-    spelled = [type(cell) in (str, bytes) for cell in cells_of(one_column(column, "y")[1])]
-    np.testing.assert_array_equal(read, np.where(spelled, [0.0, 1.0], np.nan))
+    np.testing.assert_array_equal(encode_labels(column, ("0", "1")), [0.0, 1.0])
     np.testing.assert_array_equal(encode_labels(column, ("no", "yes")), [np.nan, np.nan])
+
+
+CODES = {
+    "integers": [1, 2, 2, 1],
+    "floats": [1.0, 2.0, 2.0, np.nan],
+    "text": ["1", "2", "2", "01"],
+    "booleans": [True, False, False, True],
+}
+READERS = {
+    "numpy": np.array,
+    "pandas": pd.Series,
+    "polars": lambda cells: pl.Series(cells, strict=False),
+    "csv": lambda cells: pd.read_csv(
+        StringIO("\n".join(["y", *map(str, cells)])),
+        skip_blank_lines=False,
+    )["y"],
+}
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_rare_word_changes_no_other_label(reader, codes):
+    """Beside it a reader makes text of codes; without it they are numbers."""
+    classes = ("False", "True", "B") if codes == "booleans" else ("1", "2", "B")
+    cells = CODES[codes]
+    with_word, without = (
+        encode_labels(READERS[reader]([*cells, last]), classes) for last in ("B", cells[0])
+    )
+    np.testing.assert_array_equal(with_word[:4], without[:4])
+    assert with_word[4] == 2.0
+    assert np.isfinite(without[[0, 1, 2, 4]]).all()
+
+
+def test_words_that_spell_one_number_are_one_class():
+    for classes in (("1", "1.0"), ("01", "1"), ("true", "1", "no")):
+        with pytest.raises(InputError, match="two that spell one number are not"):
+            encode_labels(["1"], classes)
 
 
 @pytest.mark.parametrize("kind", [*NUMBERS, *TEXT])

@@ -87,9 +87,12 @@ def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(name, fa
 
 
 def test_whoever_stops_a_fit_by_hand_stops_it(faulty):
-    faulty(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
+    fault = KeyboardInterrupt(SECRET)
+    fault.__context__ = ValueError(SECRET)  # an error of a record that was being handled
+    faulty(fault)
+    with pytest.raises(KeyboardInterrupt) as caught:
         FITS["mean"]()
+    assert SECRET not in everything_about(caught.value)
 
 
 @pytest.mark.parametrize("from_read", [1, 9])

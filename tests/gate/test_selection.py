@@ -109,11 +109,18 @@ def test_a_simulation_shows_the_cause():
 
 
 def test_an_interrupt_ends_the_search():
-    def interrupt(_):
-        raise KeyboardInterrupt
+    """Its traceback does not tell which candidate was tried, nor what the try did."""
 
-    with pytest.raises(KeyboardInterrupt):
+    def interrupt(_):
+        try:
+            raise ValueError(SECRET)
+        except ValueError:
+            raise KeyboardInterrupt from None
+
+    with pytest.raises(KeyboardInterrupt) as caught:
         private_gate().best([odd(interrupt)], score_at(1.0), EVENT)
+    assert caught.value.__context__ is None
+    assert caught.traceback[-1].name == "best"
 
 
 def test_warnings_of_a_try_are_not_heard():

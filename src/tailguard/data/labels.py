@@ -23,6 +23,7 @@ from tailguard.data.columns import (
     type_of,
     type_word,
 )
+from tailguard.data.declarations import level_number
 from tailguard.data.matrices import one_column
 
 CLASSES_ASSUMED = "classes assumed "
@@ -33,15 +34,13 @@ def encode_labels(y: Any, classes: Sequence[Any]) -> FloatArray:
     """Return the position of each label among ``classes``; NaN for any other label.
 
     The classes are all text or all numbers. An undeclared or missing label makes its record void.
-    If classes are numbers, text is read as the number that it spells; if they are text, a number
-    is not a label.
+    A cell matches a class if both are equal as text or as numbers: a rare word, in one cell, may
+    have turned a column of codes such as 1 and 2 into text.
     """
     declared = _declared_labels(classes)
     column, where, kind = _labels(y)
     if isinstance(declared[0], str):
-        places = {label: float(place) for place, label in enumerate(declared)}
-        texts = cell_texts(cells_of(column))
-        return np.array([places.get(label, np.nan) for label in texts], dtype=np.float64)
+        return _places_of_texts(cells_of(column), declared)
     is_categorical = kind == "levels"
     numbers = cell_numbers(cells_of(column)) if is_categorical else numbers_of(column, where)
     return _places(doubled(numbers), np.array(declared))
@@ -75,12 +74,31 @@ def _declared_labels(classes: Sequence[Any]) -> list[Any]:
     labels: list[Any] = texts if None not in texts else numbers.tolist()
     if None in texts and (set(texts) != {None} or not np.isfinite(numbers).all()):
         raise InputError(f"classes must be all text or all finite numbers; got {shown(listed)}.")
-    if len(set(labels)) < max(2, len(labels)):
+    n_different = len(set(map(_reading, labels)))
+    if n_different < max(2, len(labels)):
         raise InputError(
-            f"classes must be at least two different labels; got {len(labels)} labels, "
-            f"{len(set(labels))} of them different."
+            "classes must be at least two different labels, and two that spell one number are "
+            f"not; got {len(labels)} labels, {n_different} of them different."
         )
     return labels
+
+
+def _reading(label: Any) -> Any:
+    """Return the number that a label is or spells, else the label."""
+    number = level_number(label) if isinstance(label, str) else label
+    return label if number is None else number
+
+
+def _places_of_texts(cells: Sequence[Any], declared: Sequence[str]) -> FloatArray:
+    """Return the position of each cell among declared texts; NaN for any other cell."""
+    texts: dict[str | None, float] = {label: float(k) for k, label in enumerate(declared)}
+    numbers = {_reading(label): place for label, place in texts.items()}
+    read = [texts.get(text) for text in cell_texts(cells)]
+    if numbers.keys() == texts.keys():  # no class spells a number
+        return np.array(read, dtype=np.float64)
+    spelled = (numbers.get(number, np.nan) for number in cell_numbers(cells).tolist())
+    places = [number if text is None else text for text, number in zip(read, spelled, strict=True)]
+    return np.array(places, dtype=np.float64)
 
 
 def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:

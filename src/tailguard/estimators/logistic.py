@@ -57,11 +57,11 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     ``"high: age"``. If a fit does not surely beat the shares of the classes, it predicts these
     shares, and ``notes_`` says so.
 
-    *Edge cases.* A record whose label is not declared is void, and no message names it. If classes
-    are numbers, a text is read as a number. A row with a missing value and no constant in
-    ``missing`` has the score and probabilities NaN; ``predict`` returns the first class for it, and
-    ``score`` counts that as its prediction. If a label is not declared, ``score`` counts the
-    prediction as wrong.
+    *Edge cases.* A record whose label is not declared is void, and no message names it. A label
+    and a class are the same if they are equal as text or as numbers. A row with a missing value and
+    no constant in ``missing`` has the score and probabilities NaN; ``predict`` returns the first
+    class for it, and ``score`` counts that as its prediction. If a label is not declared, ``score``
+    counts the prediction as wrong.
 
     Examples
     --------

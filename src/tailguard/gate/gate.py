@@ -344,11 +344,15 @@ class Gate:
             self._books.forfeit()
             disk_full = isinstance(error, RoomError)
             nothing_read = rows is not None and not rows.read
-            if isinstance(error, KeyboardInterrupt) or (nothing_read and not disk_full):
+            interrupted = isinstance(error, KeyboardInterrupt)
+            if nothing_read and not (disk_full or interrupted):
                 raise
-            if not disk_full and not self._source.private:
+            if not (disk_full or interrupted or self._source.private):
                 cause = error
-        # Raised outside the handler, so that the error above is not its context.
+        # Raised outside the handler, so that the error above, or one that it interrupts, is not its
+        # context.
+        if interrupted:
+            raise KeyboardInterrupt
         raise failure(query.name, full=disk_full) from cause
 
     def settle(self, *, stopped_early: bool = False) -> None:

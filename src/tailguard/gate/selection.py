@@ -154,11 +154,17 @@ class SelectionGate(Gate):
             COORDINATE_DISTANCE.times(coordinates),
         )
         best: BestTry | None = None
+        interrupted = False
         with quietly(), listening(None):  # progress would reveal the number of tries
-            for _ in range(draw_number_of_tries(tries_of(event), self._source)):
-                result = self._try(candidates, score, event.mu)
-                if result is not None and (best is None or result.score < best.score):
-                    best = result
+            try:
+                for _ in range(draw_number_of_tries(tries_of(event), self._source)):
+                    result = self._try(candidates, score, event.mu)
+                    if result is not None and (best is None or result.score < best.score):
+                        best = result
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:  # raised outside the handler, since a traceback would tell of a secret try
+            raise KeyboardInterrupt
         if best is None:
             raise ReleaseError(
                 "the search must be repeated: every try failed, it stays charged, and nothing of "

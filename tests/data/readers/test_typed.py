@@ -32,9 +32,14 @@ def dask_frame(path):
     return pytest.importorskip("dask.dataframe").read_csv(path)
 
 
+def optimised_dask_frame(path):
+    return dask_frame(path)[["x", "y"]].optimize()
+
+
 @pytest.mark.parametrize("text", [GOOD, BAD], ids=["good", "bad"])
 @pytest.mark.parametrize(
-    "opened", [polars_scan, polars_query, arrow_dataset, duckdb_relation, dask_frame]
+    "opened",
+    [polars_scan, polars_query, arrow_dataset, duckdb_relation, dask_frame, optimised_dask_frame],
 )
 def test_what_a_library_reads_from_text_is_refused_whatever_its_cells_hold(opened, text, tmp_path):
     path = tmp_path / "claims.csv"

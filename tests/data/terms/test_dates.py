@@ -33,6 +33,7 @@ COLUMNS = {
     "text of pandas": pd.Series(TEXTS, dtype="string"),
     "categories": pd.Series(TEXTS, dtype="category"),
     **{f"datetime64 {unit}": STAMPS.astype(f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")},
+    "another order of bytes": STAMPS.to_numpy().astype(">M8[s]"),
     "index": pd.Index(STAMPS),
     "with a zone": STAMPS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
     "arrow in pandas": STAMPS.astype("timestamp[us][pyarrow]"),

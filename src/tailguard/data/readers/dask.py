@@ -59,8 +59,7 @@ class DaskTable(Table):
             return list(chosen.simplify().to_delayed(optimize_graph=False))
 
         self._keep_parts(parts)
-        # The keys of the tasks name the readers of the files, such as read-csv.
-        check_typed(" ".join(map(str, silenced(lambda: list(frame.__dask_graph__())))))
+        check_typed(" ".join(silenced(lambda: _steps(frame))))
         heads = silenced(lambda: self._heads(self.names[:1]))
         self._lengths: list[int] = [length for length, _ in heads]
         self.n_rows = sum(self._lengths)
@@ -147,6 +146,20 @@ class DaskTable(Table):
         from dask import compute, delayed  # noqa: PLC0415 (an extra)
 
         return list(compute(*map(delayed(_head), _for_pool(self._parts(names)))))
+
+
+def _steps(frame: Any) -> list[str]:
+    """Return the names of all tasks and steps, among them readers of files, such as read-csv.
+
+    Optimised frames join steps into one task with a shorter name.
+    """
+    steps, waiting = [], [getattr(frame, "expr", None)]  # frames of an older Dask have none
+    while waiting:
+        for step in () if (joined := waiting.pop()) is None else joined.walk():
+            steps.append(str(step._name))
+            # Not by ``getattr``, which would find a column of that name.
+            waiting += step.operand("exprs") if "exprs" in step._parameters else []
+    return [*map(str, frame.__dask_graph__()), *steps]
 
 
 def _for_pool(parts: Sequence[Any]) -> Sequence[Any]:

@@ -133,7 +133,7 @@ def _seconds_of_numpy(moments: Any) -> FloatArray:
     unit, count = np.datetime_data(moments.dtype)
     if unit not in TICKS | PER_SECOND:  # years or months
         moments, unit, count = moments.astype("M8[s]"), "s", 1
-    seconds = _seconds_of_ticks(moments.view(np.int64) * count, unit)
+    seconds = _seconds_of_ticks(moments.astype(np.int64) * count, unit)  # of any byte order
     return np.where(np.isnat(moments), np.nan, seconds)
 
 
