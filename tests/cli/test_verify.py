@@ -148,6 +148,11 @@ def test_a_certificate_that_no_ledger_was_charged_with_is_refused_beside_one(fil
     assert "--ledger must be one that the certificate names; it names none" in answer.err
 
 
+def test_a_folder_is_no_ledger(files, call):
+    answer = call("verify", "model.json", "--ledger", ".")
+    assert answer.err.startswith("Error: --ledger must be the path of a regular file; '.' is a")
+
+
 def test_another_ledger_is_refused(files, call):
     tg.Ledger("other.sqlite", "claims", epsilon=4.0, delta=1e-5)
     answer = call("verify", "certificate.json", "--ledger", "other.sqlite")
