@@ -253,7 +253,8 @@ class RecordCheck:
         n_rows, query = gate.n_records, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
-        records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} records"
+        noun = "records" if gate.unit.person is None else "persons"
+        records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} {noun}"
         if usable >= n_rows / 2.0 - SURELY * noise_std:
             return f"{RESTS_ON}{records}"
         if self.on_unusable == "fit":
