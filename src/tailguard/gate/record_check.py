@@ -76,7 +76,8 @@ REMEDIES: Remedies = {
     "(`schema={{'dates': {{{name!r}: {{'origin': '2020-01-01', 'unit': 'days', "
     "'format': '%d.%m.%Y'}}}}}}`)",
     ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
-    ("target", False): "give numbers that the model allows, or declare its labels "
+    ("target", False): "give numbers that the model allows (Gamma: above 0; Poisson "
+    "and Tweedie: at least 0), or declare its labels "
     "(`classes=(..., ...)`)",
     ("target", True): "fit another column",
     ("exposure", False): "give numbers above zero",
