@@ -178,9 +178,12 @@ class _MissingPredictions:
 
 def _unusable_beside(piece: Table, observed: dict[str, str]) -> dict[str, int]:
     """Return how many exposures or offsets of a piece cannot be used, by column."""
-    columns = {name: Offset(role, name, column_of(piece, name)) for role, name in observed.items()}
-    numbers = {name: offset_numbers(column, piece.n_rows) for name, column in columns.items()}
-    return {name: int((~np.isfinite(each)).sum()) for name, each in numbers.items()}
+    counts = {}
+    for role, name in observed.items():
+        kind: Any = role
+        numbers = offset_numbers(Offset(kind, name, column_of(piece, name)), piece.n_rows)
+        counts[name] = int((~np.isfinite(numbers)).sum())
+    return counts
 
 
 def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
