@@ -178,3 +178,10 @@ def test_python_reads_the_same(files):
     certificate = Certificate.from_json(text)
     assert tg.Ledger("budget.sqlite").verify(certificate) == 3
     assert certificate.to_json() + "\n" == text
+
+
+def test_a_model_file_that_was_edited_is_called_as_the_help_calls_it(files, call):
+    content = json.loads(Path("model.json").read_text())
+    content["coef"] = "none"
+    Path("edited.json").write_text(json.dumps(content))
+    assert call("verify", "edited.json").err.startswith("Error: FILE must be a file that")

@@ -63,6 +63,7 @@ INTERNAL_ERROR = (
 )
 
 INTERRUPTION = 130
+"""The exit code of typer after an interruption: 128, and 2 for the signal SIGINT."""
 INTERRUPTED = (
     "Interrupted: a charge in a ledger stays, and a run with --checkpoint can go on with --resume "
     "at no further cost."
