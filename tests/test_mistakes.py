@@ -127,7 +127,7 @@ CALLS = [
     (lambda: linear().fit(TABLE, "cost ~ age"), "formulas and names are not read"),
     (lambda: linear(target="cost").fit(TABLE), r"column of X is named as in fit\(X, target='cost'"),
     (lambda: linear().fit(TABLE, Y, target="cost"), "y must be None if target"),
-    (lambda: linear().fit(X), "A column of X is named as target"),
+    (lambda: linear().fit(X), "Pass y, or the name of a column of X as target="),
     (lambda: linear().fit(Y, X), "X must be a matrix of records by features"),
     (lambda: linear().fit(X[:, 0], Y), "a single feature is a matrix of one"),
     (lambda: linear().fit(X.tolist(), Y), "X must be an array or a table"),

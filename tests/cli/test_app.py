@@ -63,7 +63,9 @@ def test_an_interruption_is_no_error_of_ours(call, monkeypatch, model_file):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tailguard.cli.commands.certificate.load_model", interrupt)
-    assert call("certificate", model_file).code == 130
+    answer = call("certificate", model_file)
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err.startswith("Interrupted: a charge in a ledger stays, ")
 
 
 def test_main_exits_with_the_code(monkeypatch, capsys):

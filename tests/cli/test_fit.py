@@ -129,8 +129,14 @@ def test_a_full_disk_is_one_sentence(csv_file, call, tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "write_text", full)
     out = tmp_path / "model.json"
     answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, "--out", out)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "Error: --out could not be written: No space left on device.\n"
+    assert answer.code == 2
+    assert "(intercept)" in answer.out  # what was paid for is not lost
+    assert "Wrote" not in answer.out
+    assert (
+        f"Error: --out must be a file that can be written; '{out}' was not: No space" in answer.err
+    )
+    assert "the budget of the run is spent, and its answer is printed above" in answer.err
+    assert answer.err.count("\n") == 1
 
 
 def test_constants_stand_for_missing_cells_in_fits_and_predictions(tmp_path, call):

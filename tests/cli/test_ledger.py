@@ -104,6 +104,20 @@ def test_caps_of_every_kind(tmp_path, call, cap, shown):
     assert "total      nothing" in answer.out
 
 
+def test_a_ledger_of_persons_is_charged_by_runs_that_protect_them(tmp_path, csv_file, call):
+    path, of_rows, out = (tmp_path / name for name in ("b.sqlite", "rows.sqlite", "m.json"))
+    cap = ["--name", "claims", "--epsilon", "9", "--delta", "1e-5"]
+    begun = call("ledger", "create", path, *cap, "--person", "age")
+    assert begun.out.endswith("delta = 1e-05, for persons by 'age'\n")
+    assert call("ledger", "create", of_rows, *cap).code == 0
+    persons = ["--person", "age", "--max-rows", "5"]
+    mean = ["mean", csv_file, *MEAN, *persons]
+    assert call(*mean, "--ledger", path, "--out", out).code == 0
+    assert "protects   persons by 'age', in every run" in call("ledger", "show", path).out
+    assert "protects   rows, in every run" in call("ledger", "show", of_rows).out
+    assert "it counts rows" in call(*mean, "--ledger", of_rows).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -115,6 +129,10 @@ def test_caps_of_every_kind(tmp_path, call, cap, shown):
         (["create", "new", "--name", " ", "--mu", "1"], "name must be a text"),
         (["create", "old", "--name", "claims", "--mu", "1"], "--name must be new"),
         (["show", "new"], "must be a file; there is none"),
+        (
+            ["show", "new"],
+            "to begin it, pass its cap to tg.Ledger, or run 'tailguard ledger create'",
+        ),
         (["show", "old", "--name", "patients"], "'patients' must exist"),
         (["history", "csv"], "must be a file that a ledger wrote"),
         (["verify", "old", "--against", "csv"], "--against must be a file that"),

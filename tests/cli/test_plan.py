@@ -35,6 +35,13 @@ def test_persons_are_planned_for(capsys):
     assert run([*html, "--persons", "20000", "--rows-per-person", "3"]) == 2
 
 
+def test_a_path_without_a_page_is_refused(capsys, tmp_path):
+    out = tmp_path / "plan.json"
+    assert run(["plan", "squared", *SIZES, "--json", "--out", str(out)]) == 2
+    assert "--out must be given with --html" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_rows_that_are_not_given_are_asked_for(capsys):
     assert run(["plan", "squared", "--columns", "5", "--epsilon", "1", "--delta", "1e-6"]) == 2
     assert "--rows must be given, or " in capsys.readouterr().err

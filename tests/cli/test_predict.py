@@ -1,6 +1,7 @@
 """``tailguard predict``: one prediction a row, in order, from whatever the model file holds."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -223,3 +224,27 @@ def test_a_file_of_any_size_is_predicted_in_pieces(kind, model_file, request, ca
     answer = call("predict", model_file, file, "--out", model_file.parent / "out.csv")
     assert (model_file.parent / "out.csv").read_text() == whole
     assert f"Wrote {len(cells(whole))} predictions" in answer.out
+
+
+def test_exposures_that_cannot_be_used_are_counted(csv_file, tmp_path, call):
+    out, rows = tmp_path / "counts.json", tmp_path / "rows.csv"
+    fit(call, csv_file, out, "--target", "claims", "--model", "poisson", "--exposure", "years")
+    rows.write_text("age,years,region\n50,0.5,north\n50,-1,north\n50,,north\n,1,north\n")
+    answer = call("predict", out, rows, "--exposure", "years")
+    assert [cell == "" for cell in cells(answer.out)] == [False, True, True, True]
+    assert " ".join(answer.err.split()) == (
+        "3 rows have no prediction, since cells are empty, unreadable or of void levels, or "
+        "exposures not above 0, in columns of the model: age (1), years (2)."
+    )
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(model_file, csv_file, tmp_path, call, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tailguard.cli.arguments.chain", full)
+    out = tmp_path / "predictions.csv"
+    answer = call("predict", model_file, csv_file, "--out", out)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith(f"; '{out}' was not: No space left on device.\n")
+    assert not out.exists()

@@ -148,6 +148,11 @@ def test_a_certificate_that_no_ledger_was_charged_with_is_refused_beside_one(fil
     assert "--ledger must be one that the certificate names; it names none" in answer.err
 
 
+def test_a_folder_is_no_ledger(files, call):
+    answer = call("verify", "model.json", "--ledger", ".")
+    assert answer.err.startswith("Error: --ledger must be the path of a regular file; '.' is a")
+
+
 def test_another_ledger_is_refused(files, call):
     tg.Ledger("other.sqlite", "claims", epsilon=4.0, delta=1e-5)
     answer = call("verify", "certificate.json", "--ledger", "other.sqlite")
@@ -173,3 +178,10 @@ def test_python_reads_the_same(files):
     certificate = Certificate.from_json(text)
     assert tg.Ledger("budget.sqlite").verify(certificate) == 3
     assert certificate.to_json() + "\n" == text
+
+
+def test_a_model_file_that_was_edited_is_called_as_the_help_calls_it(files, call):
+    content = json.loads(Path("model.json").read_text())
+    content["coef"] = "none"
+    Path("edited.json").write_text(json.dumps(content))
+    assert call("verify", "edited.json").err.startswith("Error: FILE must be a file that")

@@ -85,3 +85,10 @@ def test_a_schema_that_is_no_json_is_no_fault_of_the_path(tmp_path, monkeypatch)
     with pytest.raises(tg.InputError, match=r"schema must be what JSON holds\."):
         SCHEMA.save(tmp_path / "schema.json")
     assert not (tmp_path / "schema.json").exists()
+
+
+def test_an_error_in_a_file_names_the_file(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("age,cost\n1,2\n")
+    with pytest.raises(tg.InputError, match=r"^schema must be JSON; it .*: see '.*claims.csv'\.$"):
+        tg.Schema.load(path)

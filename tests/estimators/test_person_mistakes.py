@@ -68,7 +68,7 @@ def test_persons_of_fewer_rows_than_are_used_at_most_are_whole_records_where_row
     X, y, keys = visits()
     model = tg.LinearRegression(max_rows=max_rows, weight="row", check_records=True, **BUDGET)
     said = str(model.fit(X, y, person=keys).summary())
-    assert re.search(r"rests on about (2,9\d\d|3,000) of 3,000 records", said)
+    assert re.search(r"rests on about (2,9\d\d|3,000) of 3,000 persons", said)
 
 
 def test_keys_are_given_beside_the_table():

@@ -15,6 +15,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import MOST_PLANS, RESTS_ON, SURELY, RecordRule
 from tailguard.privacy.accounting.total_cost import satisfies
+from tailguard.privacy.unit import Unit
 from tailguard.solvers.registry import SOLVERS, make_solver, plan_for
 
 N_ROWS = 5_000
@@ -41,7 +42,7 @@ def check_of(mu=1.0, n_rows=N_ROWS, columns=COLUMNS, **how):
 class Answering:
     """A gate that answers with given numbers, and remembers what it was told."""
 
-    n_features = 3
+    n_features, unit = 3, Unit()
 
     def __init__(self, n_rows, *answers):
         self.n_records, self.answers, self.told = n_rows, list(answers), []

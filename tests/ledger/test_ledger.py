@@ -246,7 +246,11 @@ def test_names_have_at_most_so_many_signs(path):
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (("b.sqlite", "a"), {}, "must exist in .*, or be given a cap"),
+        (
+            ("b.sqlite", "a"),
+            {},
+            "must exist in .*, which does not exist; to begin it, pass its cap",
+        ),
         (("b.sqlite",), CAP, "name must be given"),
         (("b.sqlite",), {}, "ledger .* must be a file; there is none"),
         (("b.sqlite", "a"), {"epsilon": 1.0}, "delta is missing"),

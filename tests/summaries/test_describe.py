@@ -10,6 +10,7 @@ import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.summaries.distribution import OCTAVES, octaves_of
 from tailguard.summaries.moments import correlations_of
+from tailguard.summaries.results import reported_table
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 N_ROWS = 20_000
@@ -221,3 +222,7 @@ def test_levels_alone_and_numbers_alone():
 def test_what_cannot_be_is_refused_in_one_sentence(options, words):
     with pytest.raises(tg.InputError, match=words):
         tg.describe(table(), schema=SCHEMA, **PROMISE, **options)
+
+
+def test_no_number_is_shown_as_minus_zero():
+    assert reported_table("", ("a",), [(-0.0,), (-0.5,)]).rows == (("0",), ("-0.5",))

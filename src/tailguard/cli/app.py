@@ -62,6 +62,13 @@ INTERNAL_ERROR = (
     "which may show records."
 )
 
+INTERRUPTION = 130
+"""The exit code of typer after an interruption: 128, and 2 for the signal SIGINT."""
+INTERRUPTED = (
+    "Interrupted: a charge in a ledger stays, and a run with --checkpoint can go on with --resume "
+    "at no further cost."
+)
+
 app = typer.Typer(
     help=page(__doc__),
     rich_markup_mode="rich",
@@ -156,6 +163,8 @@ def _run(arguments: Sequence[str]) -> int:
         if os.environ.get("TAILGUARD_DEBUG") == "1":
             raise
         return _print_error(INTERNAL_ERROR, code=1)
+    if code == INTERRUPTION:
+        typer.echo(INTERRUPTED, err=True)
     return int(code or 0)
 
 

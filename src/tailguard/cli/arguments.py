@@ -1,9 +1,11 @@
 """Parsing of command-line values: numbers, lists of names, declared levels, and output paths."""
 
 import csv
+import errno
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from glob import glob
 from itertools import chain
@@ -18,6 +20,12 @@ from tailguard.privacy.guarantees import ApproxDP, PureDP
 from tailguard.summaries.results import COLUMNS, SummaryResult
 
 Value = TypeVar("Value")
+FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+"""Errors of a disk, a file or a quota without room."""
+SPENT = (
+    "; the budget of the run is spent, and its answer is printed above: a run with --checkpoint "
+    "can write it again at no cost, by --resume"
+)
 
 
 def names_of(option: str, text: str) -> tuple[str, ...]:
@@ -160,6 +168,7 @@ def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | 
                 "--ledger-name and --ledger-key must be given with --ledger; it is not."
             )
         return None
+    check_regular_file("--ledger", path)
     ledger = Ledger(path, name)
     return ledger if key is None else ledger.with_key(key)
 
@@ -236,12 +245,28 @@ def _writable(path: Path) -> bool:
     return os.access(path, os.W_OK)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file; if that fails, raise an ``InputError``."""
-    try:
+def write_text(path: Path, text: str, *, spent: bool = False) -> None:
+    """Write a file; if that fails, raise an ``InputError``.
+
+    ``spent`` adds what becomes of the budget of a run, whose answer is on the screen already.
+    """
+    with _written(path, SPENT if spent else ""):
         path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _written(path: Path, advice: str = "") -> Iterator[None]:
+    """Name a file that could not be written; remove it if a full disk left a part of it."""
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"--out could not be written: {error.strerror}.") from None
+        if error.errno in FULL:
+            with suppress(OSError):
+                os.unlink(os.path.realpath(path))
+        raise InputError(
+            f"--out must be a file that can be written; {str(path)!r} was not: "
+            f"{error.strerror}{advice}."
+        ) from None
 
 
 def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
@@ -249,13 +274,10 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
     total = 0
     parts = iter(parts)
     first = next(parts, ("", 0))  # the source may raise: create the file afterwards
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            for text, n_rows in chain([first], parts):
-                file.write(text)
-                total += n_rows
-    except OSError as error:
-        raise InputError(f"--out could not be written: {error.strerror}.") from None
+    with _written(path), path.open("w", encoding="utf-8", newline="") as file:
+        for text, n_rows in chain([first], parts):
+            file.write(text)
+            total += n_rows
     return total
 
 

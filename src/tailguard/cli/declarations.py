@@ -34,7 +34,8 @@ REMEDIES: Remedies = {
     "(--dates {word}=2020-01-01,days,%d.%m.%Y)",
     ("date", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
-    ("target", False): "give numbers that the model allows, or declare its labels (--classes A,B)",
+    ("target", False): "give numbers that the model allows (gamma: above 0; poisson and tweedie: "
+    "at least 0), or declare its labels (--classes A,B)",
     ("target", True): "fit another column (--target)",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "leave --exposure out",

@@ -50,9 +50,9 @@ def make_estimator(model: str, parameters: dict[str, Any], *, own_options: dict[
     return estimator(**arguments)
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path, argument: str = "MODEL") -> Any:
     """Return the fitted estimator of a model file; raise ``InputError`` for any other file."""
-    estimator = read_model(path, "MODEL must be a file that 'tailguard fit' wrote")
+    estimator = read_model(path, f"{argument} must be a file that 'tailguard fit' wrote")
     names = estimator._names()
     if estimator.schema_ is None and names is not None:  # fitted in Python, without a schema
         missing = {names[place]: value for place, value in estimator._constants().items()}

@@ -6,8 +6,9 @@ reveal the content of a record. So the column is read cell by cell, and a cell t
 is missing.
 
 The module refuses only types that no single cell can cause: categories instead of numbers, sparse
-columns, structured arrays. NumPy's durations are the exception: one cell can cause them, and NumPy
-then converts all other numbers to durations.
+columns, structured arrays. One duration among whole numbers makes NumPy convert them all to
+durations, as counts of its unit. So an array of durations is read as these counts, which leaves the
+whole numbers what they were.
 """
 
 import re
@@ -56,7 +57,7 @@ def kind_of(column: Any, where: str, allowed: str = NUMBERS) -> Kind:
 
 
 def kind_if_read(column: Any) -> Kind | None:
-    """Return how a column is read, by its type; None for refused types, such as durations."""
+    """Return how a column is read, by its type; None for refused types."""
     return "cells" if isinstance(column, list) else KINDS[_library(column)](column)
 
 
@@ -140,15 +141,12 @@ def refused(where: str, dtype: Any, allowed: str = NUMBERS) -> InputError:
 
 
 def numpy_kind(dtype: Any) -> Kind | None:
-    """Return how a NumPy type is read: objects, text and bytes cell by cell.
-
-    Durations are refused: NumPy converts whole numbers in the same array to durations.
-    """
+    """Return how a NumPy type is read: objects, text and bytes cell by cell."""
     if dtype.kind in "OUST":
         return "cells"
     if dtype.kind == "M":
         return "others"
-    return "numbers" if dtype.kind in "biufc" else None
+    return "numbers" if dtype.kind in "biufcm" else None
 
 
 def arrow_floats(table: Any) -> list[FloatArray] | None:
@@ -207,6 +205,8 @@ def _floats_of_numpy(array: Any) -> FloatArray:
     values = np.ma.getdata(array)
     if array.dtype.kind == "c":
         values = np.where(values.imag == 0.0, values.real, np.nan)
+    if array.dtype.kind == "m":
+        values = np.where(np.isnat(values), np.nan, values.astype(np.int64))
     with np.errstate(all="ignore"):
         floats = np.require(values, np.float32 if is_single else np.float64, ["C", "A"])
     floats = floats.view(np.ndarray)
@@ -220,6 +220,10 @@ def _cells_of_numpy(array: Any) -> list[Any]:
     values = np.asarray(np.ma.getdata(array)).ravel()
     dates = numpy_kind(array.dtype) == "others"
     cells = _other_cells(np.isnat(values)) if dates else values.tolist()
+    if array.dtype.kind == "m":
+        counts = values.astype(np.int64).tolist()
+        empty = np.isnat(values)
+        cells = [None if nat else count for nat, count in zip(empty, counts, strict=True)]
     if isinstance(array, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(array).ravel()
         cells = [None if masked else cell for cell, masked in zip(cells, mask, strict=True)]
@@ -302,7 +306,7 @@ def _pandas_kind(column: Any) -> Kind | None:
         return "cells"
     if is_a(dtype, "pandas", "ArrowDtype"):
         return _arrow_kind(dtype.pyarrow_dtype)
-    kind = numpy_kind(dtype)
+    kind = "others" if dtype.kind == "m" else numpy_kind(dtype)
     of_numpy = isinstance(dtype, np.dtype) or _wraps_numpy(column)
     # Durations, and pandas' own types other than numbers, are neither numbers nor text.
     return kind if kind == "numbers" or (of_numpy and kind is not None) else "others"

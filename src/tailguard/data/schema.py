@@ -376,7 +376,10 @@ class Schema:
             raise InputError(
                 f"schema must be a JSON file; {shown(named)} cannot be read as one."
             ) from None
-        return cls.from_json(text)
+        try:
+            return cls.from_json(text)
+        except InputError as error:
+            raise InputError(f"{str(error).rstrip('.')}: see {str(path)!r}.") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def check_target(model: BaseEstimator, y: Any) -> None:
     if y is None:
         raise InputError(
             f"{type(model).__name__} requires y to be passed, but the target y is None."
-            " A column of X is named as target."
+            " Pass y, or the name of a column of X as target=."
         )
     if len(getattr(y, "shape", ())) == 2:
         warnings.warn(

@@ -76,7 +76,8 @@ REMEDIES: Remedies = {
     "(`schema={{'dates': {{{name!r}: {{'origin': '2020-01-01', 'unit': 'days', "
     "'format': '%d.%m.%Y'}}}}}}`)",
     ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
-    ("target", False): "give numbers that the model allows, or declare its labels "
+    ("target", False): "give numbers that the model allows (Gamma: above 0; Poisson "
+    "and Tweedie: at least 0), or declare its labels "
     "(`classes=(..., ...)`)",
     ("target", True): "fit another column",
     ("exposure", False): "give numbers above zero",
@@ -253,7 +254,8 @@ class RecordCheck:
         n_rows, query = gate.n_records, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
-        records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} records"
+        noun = "records" if gate.unit.person is None else "persons"
+        records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} {noun}"
         if usable >= n_rows / 2.0 - SURELY * noise_std:
             return f"{RESTS_ON}{records}"
         if self.on_unusable == "fit":

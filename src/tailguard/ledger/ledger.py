@@ -295,10 +295,13 @@ class Ledger:
     def _open(self, cap: Guarantee | None, unit: Unit) -> None:
         """Open the ledger, or create it with cap and unit."""
         if cap is None:
-            if self.name not in (self._store.names() if self._store.exists() else ()):
+            exists = self._store.exists()
+            names = self._store.names() if exists else ()
+            if self.name not in names:
+                state = f"holds {', '.join(map(repr, names))}" if exists else "does not exist"
                 raise InputError(
-                    f"ledger {self.name!r} must exist in {self.path!r}, or be given a cap: pass "
-                    "epsilon= and delta=, or guarantee=."
+                    f"ledger {self.name!r} must exist in {self.path!r}, which {state}; to begin "
+                    "it, pass its cap to tg.Ledger, or run 'tailguard ledger create'."
                 )
             if unit.person is not None:
                 check_same(self.name, self.lines(), self.cap, unit)

@@ -30,6 +30,7 @@ def summary_text(ledger: Ledger) -> str:
         "charged": f"{len(charges)} runs, {len(ends)} settled; {counts}",
         "total": f"{total}, of the events as they are listed",
         "fits": ledger.describe_left(),
+        "protects": f"{ledger.unit}, in every run",
         "neighbours": "replace-one, for every run: one record replaced by any other",
         "head": f"line {len(lines)}, {lines[-1].digest}",
         "file": ledger.path,

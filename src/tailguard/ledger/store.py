@@ -61,7 +61,7 @@ SENTENCES = {
     "SQLITE_LOCKED": f"be free within {PATIENCE:g} seconds; another process holds it",
     "SQLITE_NOTADB": "be a file that a ledger wrote; it is something else, or damaged",
     "SQLITE_CORRUPT": "be whole; the file is damaged",
-    "SQLITE_IOERR": "be on a disk that works; reading or writing failed",
+    "SQLITE_IOERR": "be on a disk that works and has room; reading or writing failed",
 }
 
 
@@ -264,7 +264,9 @@ class Store:
         if not os.path.isfile(self.path):
             state = "it is none" if self.exists() else "there is none"
             raise BudgetError(
-                f"ledger {self.path!r} must be a file; {state}, and nothing is charged or released."
+                f"ledger {self.path!r} must be a file; {state}, and nothing is charged or "
+                "released; to begin it, pass its cap to tg.Ledger, or run 'tailguard ledger "
+                "create'."
             )
         check_local(self.path)
         with one_sentence(self.path):

@@ -89,9 +89,15 @@ def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
     )
 
 
-def remedy(n_rows: float, guarantee: Guarantee, hides: Callable[[Guarantee], bool]) -> str:
+def remedy(
+    n_rows: float,
+    guarantee: Guarantee,
+    hides: Callable[[Guarantee], bool],
+    *,
+    noun: str = "records",
+) -> str:
     """Say which number of records, or which epsilon, would be enough."""
-    return _would_do(n_rows, _enough_epsilon(guarantee, hides))
+    return _would_do(n_rows, _enough_epsilon(guarantee, hides), noun)
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
@@ -120,11 +126,11 @@ def _enough_epsilon(guarantee: Guarantee, hides: Callable[[Guarantee], bool]) ->
     return rounded(epsilon) if epsilon < LARGEST_EPSILON else None
 
 
-def _would_do(n_rows: float, epsilon: str | None) -> str:
+def _would_do(n_rows: float, epsilon: str | None, noun: str = "records") -> str:
     if math.isinf(n_rows):
         words = "no number of records" if epsilon is None else f"epsilon = {epsilon}"
     else:
-        words = f"about {rounded(n_rows)} records"
+        words = f"about {rounded(n_rows)} {noun}"
         words += "" if epsilon is None else f", or epsilon = {epsilon},"
     return f"{words} would do."
 

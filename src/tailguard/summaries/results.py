@@ -72,7 +72,7 @@ def _shown(cell: Cell) -> str:
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
-    return "-" if math.isnan(cell) else f"{cell:.6g}"
+    return "-" if math.isnan(cell) else f"{cell + 0.0:.6g}"  # no -0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

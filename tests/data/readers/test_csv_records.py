@@ -1,7 +1,10 @@
 """One record for each that was written, and whatever is wrong with a line stays in that line."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 from random import Random
 
 import pandas as pd
@@ -11,7 +14,8 @@ import pyarrow.csv as arrow_csv
 import pytest
 
 from support.files import cells_in, names_in, numbers_in
-from tailguard.data.readers.csv import csv_records
+from tailguard.checks import InputError
+from tailguard.data.readers.csv import CsvTable, csv_records
 
 PIECES = ["", "a", "1.5", ",", '"', '""', '",', ',"', "\n", "\r", "\r\n", " ", "\0", "é", "\ufffd"]
 # Whole lines that no writer wrote: lone quotation marks, too few and too many cells.
@@ -144,3 +148,38 @@ def read_back(file):
     names = list(names_in(file))
     columns = [[cell or "" for cell in cells] for cells in cells_in(file, names)]
     return [names, *(list(row) for row in zip(*columns, strict=True))]
+
+
+COMPRESSED = {
+    "gzip": (gzip.compress, "compressed by gzip"),
+    "bzip2": (bz2.compress, "compressed by bzip2"),
+    "xz": (lzma.compress, "compressed by xz"),
+    "workbook": (lambda text: b"PK\x03\x04" + text, "save the sheet as CSV"),
+    "old workbook": (lambda text: b"\xd0\xcf\x11\xe0" + text, "save the sheet as CSV"),
+    "Parquet": (lambda text: b"PAR1\x15" + text, "name it \\*.parquet"),
+}
+
+
+@pytest.mark.parametrize(("pack", "words"), COMPRESSED.values(), ids=COMPRESSED)
+def test_a_file_of_another_format_is_named_and_none_of_its_bytes_is_shown(pack, words, tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_bytes(pack(b"age,cost\n" + b"41,7.5\n" * 50))
+    with pytest.raises(
+        InputError, match=f"claims.csv must be a CSV file, as text; .*{words}"
+    ) as no:
+        CsvTable(path)
+    assert str(no.value).isprintable()
+
+
+@pytest.mark.parametrize("header", ["PAR1,b", "BZh,b", "PK,b"])
+def test_headers_that_look_a_little_like_other_formats_are_read(header, tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text(f"{header}\n1,2\n")
+    assert list(CsvTable(path).names) == header.split(",")
+
+
+def test_a_blank_line_is_a_record(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("a,b\n1,2\n\n3,4\n\n")
+    (batch,) = CsvTable(path).batches(["a", "b"], 10)
+    assert batch == {"a": ["1", None, "3", None], "b": ["2", None, "4", None]}

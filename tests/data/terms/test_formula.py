@@ -77,6 +77,8 @@ REFUSED = {
     "log(cost) ~ age": "must have one unchanged column on its left",
     "cost + income ~ age": "must have one unchanged column on its left",
     "cost | income ~ age": "must have one part on each side",
+    "cost ~ 1": "must name at least one column on its right",
+    "cost ~ ": "must name at least one column on its right",
     "cost ~ age +": "must be valid for formulaic",
     "cost ~ 'age'": "must be valid for formulaic",
     "cost ~ age.mean()": "formula must be made of columns",

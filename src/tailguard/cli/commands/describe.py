@@ -110,9 +110,9 @@ def describe(
     print_undeclared(declared, table, "--columns", by_cell=True)
     with progress_bar():
         result = tg.describe(table, **arguments, **run_options(given))
-    if out is not None:
-        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     console = Console()
     print_plain(console, result.to_text(console.width))
     if explain:
         print_plain(console, result.explain(console.width))
+    if out is not None:
+        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n", spent=True)

@@ -147,8 +147,7 @@ def fit(
     print_undeclared(declared if given["formula"] is None else schema, table)
     with progress_bar():
         estimator.fit(table, order=given["order"])
-    write_text(out, model_text(estimator))
-    _print_fit(estimator, out)
+    _print_and_write(estimator, out)
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
@@ -178,7 +177,8 @@ def _estimator(
     return estimator
 
 
-def _print_fit(estimator: Any, out: Path) -> None:
+def _print_and_write(estimator: Any, out: Path) -> None:
+    """Print a fit, then write its model file: a full disk does not lose what was paid for."""
     console, certificate = Console(), estimator.certificate_
     print_plain(
         console,
@@ -189,6 +189,7 @@ def _print_fit(estimator: Any, out: Path) -> None:
     print_declared(console, estimator)
     print_coefficients(console, estimator)
     print_notes(console, estimator)
+    write_text(out, model_text(estimator), spent=True)
     print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 
@@ -251,7 +252,6 @@ def search(
     destination(out, file, given["schema"], given["ledger"])
     print_undeclared(declared if given["formula"] is None else schema, table)
     private_search.fit(table, order=given["order"])
-    write_text(out, model_text(private_search.best_estimator_))
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
     print_plain(Console(), f"Chosen among {len(private_search.candidates_)} settings: {best}")
-    _print_fit(private_search.best_estimator_, out)
+    _print_and_write(private_search.best_estimator_, out)

@@ -48,6 +48,10 @@ def create(
     pure: options.PureOption = False,
     rho: Annotated[float | None, options.typed("NUMBER", "A cap in zCDP.")] = None,
     mu: Annotated[float | None, options.typed("NUMBER", "A cap in GDP.")] = None,
+    person: Annotated[
+        str | None,
+        options.typed("COLUMN", "The column of person keys, if all runs protect persons."),
+    ] = None,
 ) -> None:
     """Begin a ledger with its cap, which cannot be changed.
 
@@ -70,8 +74,9 @@ def create(
         cap = tg.ZCDP(rho) if rho is not None else tg.GDP(mu or 0.0)
     if os.path.exists(ledger) and name in tg.Ledger.names(ledger):
         raise InputError(f"--name must be new to {str(ledger)!r}; there is a ledger {name!r}.")
-    tg.Ledger(ledger, name, guarantee=cap)
-    print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}")
+    tg.Ledger(ledger, name, guarantee=cap, person=person)
+    of_persons = "" if person is None else f", for persons by {person!r}"
+    print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}{of_persons}")
 
 
 def show(ledger: LedgerFile, name: Name = None) -> None:

@@ -138,9 +138,9 @@ def estimate_means(
             **run_options(given),
             **_method_options(method, groups, option or []),
         )
-    if out is not None:
-        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n")
     _print_means(Console(), result, explain=explain)
+    if out is not None:
+        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n", spent=True)
 
 
 def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[str, Any]:

@@ -38,6 +38,9 @@ from tailguard.planning import plan as plan_of
 from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
+OUT_ALONE = (
+    "--out must be given with --html, whose page it names; without --html, redirect the output."
+)
 HTML_ALONE = "--html must be given without --json, --error, --persons and the facts for theorems."
 
 fact = partial(options.typed, panel="What is publicly known")
@@ -77,8 +80,9 @@ def list_methods(
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
-        Path, options.typed("PATH", "The page's path for --html; plan.html by default.", "--out")
-    ] = Path("plan.html"),
+        Path | None,
+        options.typed("PATH", "The page's path for --html; plan.html by default.", "--out"),
+    ] = None,
     **given: Any,
 ) -> None:
     """Print the methods.
@@ -95,10 +99,11 @@ def list_methods(
     moment = None if moment_bound is None else Moment(moment_order, moment_bound, kind=kind)
     sizes: dict[str, Any] = {"n_features": columns, "delta": delta, "n_rows": rows}
     sizes |= {"epsilon": epsilon, "moment": moment}
+    require(html or out is None, OUT_ALONE)
     if html:
         others = (*facts.values(), json or None, diameter, error, persons, rows_per_person)
         require(all(other is None for other in others), HTML_ALONE)
-        page = destination(out)
+        page = destination(Path("plan.html") if out is None else out)
         given_sizes = {name: value for name, value in sizes.items() if value is not None}
         write_text(page, plan_page(prediction_grid(task, **given_sizes)))
         typer.echo(f"Wrote {page}. No record was read.")

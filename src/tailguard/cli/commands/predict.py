@@ -48,7 +48,13 @@ from tailguard.cli.arguments import (
 from tailguard.cli.model_file import load_model, takers
 from tailguard.cli.printing import print_plain, print_wrapped
 from tailguard.data.declarations import OTHER, check_columns, listing
-from tailguard.data.design import column_of, feature_cells, feature_marks
+from tailguard.data.design import (
+    Offset,
+    column_of,
+    feature_cells,
+    feature_marks,
+    offset_numbers,
+)
 from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path, opened_table
 from tailguard.data.table import Table, pieces
@@ -103,7 +109,7 @@ def predict(
     observed = {role: name for role, name in named.items() if name is not None}
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, table.names, table.where)
-    unpredicted = _MissingPredictions(fitted)
+    unpredicted = _MissingPredictions(fitted, observed)
     texts = _csv_texts(fitted, pieces(table, names, ROWS_AT_ONCE), observed, unpredicted)
     if out is None:
         for text, _ in texts:
@@ -128,11 +134,11 @@ def _load_table_model(path: Path) -> Any:
 class _MissingPredictions:
     """Counts rows without a prediction, their unusable cells, and their unfitted levels."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, observed: dict[str, str]) -> None:
         schema, reasons = estimator.schema_, estimator.reasons_
         reason_of_name = zip(schema.coefficient_names, reasons, strict=False)
         unseen = {name for name, reason in reason_of_name if reason == NO_RECORDS}
-        self.schema = schema
+        self.schema, self.observed = schema, observed
         self.unseen = [name for name in schema.categorical if f"{name}={OTHER}" in unseen]
         self.n_rows = 0
         self.cells: Counter[str] = Counter()
@@ -145,6 +151,7 @@ class _MissingPredictions:
             if n_unpredicted:
                 unusable = ~np.isfinite(feature_marks(frame, self.schema))
                 self.cells.update(_counts(self.schema.features or (), unusable))
+                self.cells.update(_unusable_beside(piece, self.observed))
             if self.unseen:
                 cells = feature_cells(frame, self.schema)
                 others = np.column_stack([cells[name][1][:, -1] == 1.0 for name in self.unseen])
@@ -156,9 +163,10 @@ class _MissingPredictions:
             cells = [f"{name} ({count})" for name, count in self.cells.items()]
             where = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
             subject = "1 row has" if self.n_rows == 1 else f"{self.n_rows} rows have"
+            exposures = ", or exposures not above 0," if "exposure" in self.observed else ""
             yield (
-                f"{subject} no prediction, since cells are empty, unreadable or of void levels "
-                f"{where}."
+                f"{subject} no prediction, since cells are empty, unreadable or of void levels"
+                f"{exposures} {where}."
             )
         for name, count in self.others.items():
             subject = "1 row has" if count == 1 else f"{count} rows have"
@@ -166,6 +174,16 @@ class _MissingPredictions:
                 f"{subject} an undeclared level of {printable(name)} and the prediction of its "
                 "baseline, since no records with undeclared levels were counted in the fit."
             )
+
+
+def _unusable_beside(piece: Table, observed: dict[str, str]) -> dict[str, int]:
+    """Return how many exposures or offsets of a piece cannot be used, by column."""
+    counts = {}
+    for role, name in observed.items():
+        kind: Any = role
+        numbers = offset_numbers(Offset(kind, name, column_of(piece, name)), piece.n_rows)
+        counts[name] = int((~np.isfinite(numbers)).sum())
+    return counts
 
 
 def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
@@ -298,7 +316,7 @@ def score(
             guarantee=guarantee,
             **run_options(given),
         )
-    if out is not None:
-        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n")
     console = Console()
     print_plain(console, result.to_text(console.width))
+    if out is not None:
+        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n", spent=True)

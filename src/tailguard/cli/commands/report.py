@@ -115,7 +115,7 @@ or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
     if not isinstance(content, dict) or not {"certificate", "guarantee"} & {*content}:
         raise InputError(f"{requirement}.")
     if MODEL in content:
-        return model_report(load_model(path), stated)
+        return model_report(load_model(path, "FILE"), stated)
     if REPORT in content:
         return Report.from_dict(content)
     certificate = Certificate.from_dict(content.get("certificate", content))

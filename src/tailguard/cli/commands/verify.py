@@ -25,6 +25,7 @@ from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.commands.report import is_page, read_report
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.ledger.store import check_regular_file
 from tailguard.ledger.verification import check_certified
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.pages import certificate_facts
@@ -78,6 +79,7 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
     names = {entry.ledger for entry in certificate.ledger_entries}
     if len(names) != 1:
         raise InputError("--ledger must be one that the certificate names; it names none.")
+    check_regular_file("--ledger", path)
     ledger = tg.Ledger(path, *names)
     ledger.verify()
     return check_certified(ledger.lines(), certificate)

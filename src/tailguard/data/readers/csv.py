@@ -19,6 +19,7 @@ the end of a short line.
 
 import csv
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -34,6 +35,16 @@ from tailguard.quiet import SharedSetting
 QUOTE = '"'
 # Replaces a line break inside a cell; no decoded file contains half of a surrogate pair.
 HIDDEN = "\ud80d"
+# How files that are not text begin, and what to do with them.
+OTHER_FILES = {
+    rb"\x1f\x8b": "it is compressed by gzip: decompress it",
+    rb"BZh[1-9]1AY&SY": "it is compressed by bzip2: decompress it",
+    rb"\xfd7zXZ": "it is compressed by xz: decompress it",
+    rb"\x28\xb5\x2f\xfd": "it is compressed by Zstandard: decompress it",
+    rb"PK\x03\x04": "it is an Excel workbook or a ZIP archive: save the sheet as CSV, or unpack it",
+    rb"\xd0\xcf\x11\xe0": "it is an Excel workbook: save the sheet as CSV",
+    rb"PAR1\x15": "it is a Parquet file: name it *.parquet",
+}
 
 
 class CsvTable(Table):
@@ -54,6 +65,7 @@ class CsvTable(Table):
         self.path = existing_file(path)
         self.where = str(path)
         with _opened(self.path) as records:
+            _check_text(self.path)
             names = next(records, [""])
         if names == [""]:
             raise InputError(f"{path} must start with a line of column names; it does not.")
@@ -89,8 +101,28 @@ class CsvTable(Table):
             raise InputError(f"{self.path} must have records below its header; it has none.")
 
 
+def _check_text(path: Path) -> None:
+    """Refuse a file that begins like one of another format."""
+    with path.open("rb") as file:
+        beginning = file.read(16)
+    for pattern, words in OTHER_FILES.items():
+        if re.match(pattern, beginning):
+            raise InputError(f"{path} must be a CSV file, as text; {words}.")
+
+
+def refuse_pipe(path: str | Path) -> None:
+    """Refuse a pipe, a device, and a hyphen, which stands for the standard input."""
+    is_device = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+    if is_device or (str(path) == "-" and not os.path.exists(path)):
+        raise InputError(
+            f"{path} must be a regular file, since it is read several times; it is a pipe or a "
+            "device: save its content as a file."
+        )
+
+
 def existing_file(path: str | Path) -> Path:
     """Return the path of a file; refuse one that does not exist."""
+    refuse_pipe(path)
     if not os.path.isfile(path):
         raise InputError(f"{path} must be a file; there is none.")
     return Path(path)

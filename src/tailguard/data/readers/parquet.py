@@ -14,6 +14,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.data.declarations import check_columns
+from tailguard.data.readers.csv import refuse_pipe
 from tailguard.data.table import Table, checked_names
 
 # Bytes of each column that are read at a time: without this limit, a whole row group.
@@ -118,6 +119,7 @@ def _paths(where: str) -> list[Path]:
     path = Path(where)
     if os.path.isfile(path):
         return [path]
+    refuse_pipe(where)
     if os.path.isdir(path):
         files = parquet_files_in(path)
         files = [file for file in files if not _is_hidden(file.relative_to(path))]

@@ -86,6 +86,11 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
             "formula must keep its constant: to leave it out, set fit_intercept=False, not '- 1' "
             f"or '0 +'; got {shown(formula)}."
         )
+    if len(terms) == len(constant):
+        raise InputError(
+            "formula must name at least one column on its right, such as 'cost ~ age'; got "
+            f"{shown(formula)}: for a constant alone use tg.mean."
+        )
     return (names[0].expr if names else None), [term for term in terms if term not in constant]
 
 

@@ -189,7 +189,8 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
     hides = "every column is predicted to" if constant else "typical columns may"
     return (
         f"{words}: at {guarantee.describe()} the scale of {hides} hide in the noise of "
-        f"{problem.n_rows} records; {_remedy(problem, guarantee)}"
+        f"{problem.n_rows} {'persons' if problem.by_person else 'records'}; "
+        f"{_remedy(problem, guarantee)}"
     )
 
 
@@ -246,7 +247,8 @@ def with_remedy(
     if not no_interval(guarantee):
         return f"{reason}; {UNPREDICTED}"
     n_rows = two_digits(needed / usable_mu(guarantee, problem.size) / weight)
-    return f"{reason}; {remedy(n_rows, guarantee, no_interval).rstrip('.')}"
+    noun = "persons" if problem.by_person else "records"
+    return f"{reason}; {remedy(n_rows, guarantee, no_interval, noun=noun).rstrip('.')}"
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
@@ -257,8 +259,12 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Describe how many records, or which epsilon, would suffice."""
-    n_rows = useful_rows(problem, guarantee)
-    return remedy(n_rows, guarantee, lambda promise: rarely_beats_constant(problem, promise))
+    n_rows, noun = useful_rows(problem, guarantee), "persons" if problem.by_person else "records"
+
+    def too_little(promise: Guarantee) -> bool:
+        return rarely_beats_constant(problem, promise)
+
+    return remedy(n_rows, guarantee, too_little, noun=noun)
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
