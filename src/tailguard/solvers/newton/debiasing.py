@@ -38,10 +38,10 @@ ROW_LIMIT = 1.5  # a row of a constant and a standardised score has typical leng
 # number applies to their sum if residuals are symmetric, since clipping does not bias such
 # residuals; the second applies along each direction otherwise.
 UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
-# For the curvature, rows are cut at the largest of these multiples of the row limit whose noise is
-# at most the last share of the curvature of rounds. A few rows may be far longer than most along
-# directions in which residuals are skewed. Eigenvalues are raised to the same share.
-CAPS, LEAST_CURVATURE = (8.0, 4.0, 2.0), 0.1
+# For the curvature, rows are cut at this multiple of the row limit: a few may be far longer than
+# most along directions in which residuals are skewed. Eigenvalues are raised to the last share of
+# the curvature of rounds.
+CAP, LEAST_CURVATURE = 8.0, 0.1
 # Clipping bias of the constant and of the fitted score if no release measures it, as shares of the
 # mean absolute excess over the level. That excess comes from the histogram, whose hidden tail is an
 # upper estimate. The shares were chosen on simulated tasks.
@@ -194,11 +194,8 @@ def _released_curvature(session: FitSession, fit: Fit, view: View, level: float)
     of_rounds, scale = fit.clipping.curvature, weights.bound
     if weights.kind == "expected-curvature":  # clipped slopes keep a part of the curvature
         scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
-    for cap in CAPS:
-        query = SecondMoments(view, ROW_LIMIT, cap * ROW_LIMIT, weights)
-        noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
-        if noise_level(noise, view.width) <= LEAST_CURVATURE * of_rounds:
-            break
+    query = SecondMoments(view, ROW_LIMIT, CAP * ROW_LIMIT, weights)
+    noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
     released = session.ask(query, fit.weights, stage) * scale
     values, vectors = np.linalg.eigh(released)
     floor = max(noise_level(noise, view.width), LEAST_CURVATURE * of_rounds)
