@@ -155,7 +155,7 @@ def test_minimize_assumes_nothing_of_targets_that_are_no_labels():
     X, y = data()
     for loss in (tg.losses.Squared(), lambda w, x, t: (x @ w - t) * x):
         solved = tg.minimize(loss, X, list(y), constraint=tg.sets.L2Ball(2.0), **BUDGET)
-        assert solved.notes == (*solved.records, *solved.solution.notes)
+        assert solved.notes == (*solved.record_notes, *solved.solution.notes)
 
 
 @pytest.mark.parametrize("numbers", [[0, 1], [0.0, 1.0], [False, True]])

@@ -45,7 +45,7 @@ def test_quantiles_are_near_those_of_the_table_and_never_cross(promise):
         assert ((np.array(below) - 0.02 < LEVELS) & (np.array(upto) + 0.02 > LEVELS) | near).all()
     assert result.to_frame().shape == (15, 5)
     assert "95% from" in repr(result)
-    assert "<td>heavy</td>" in result._repr_html_()
+    assert '<th scope="row">heavy</th>' in result._repr_html_()
 
 
 def test_intervals_hold_the_law_and_the_table_as_often_as_they_say():

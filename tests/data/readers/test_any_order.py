@@ -66,7 +66,7 @@ def forbidden(*given, **named):
 def nothing_comes(monkeypatch):
     """Let no row of a Dask data frame come here."""
     monkeypatch.setattr(dask_table.DaskTable, "batches", forbidden)
-    monkeypatch.setattr(dask_table.DaskTable, "chosen", forbidden)
+    monkeypatch.setattr(dask_table.DaskTable, "worker_rows", forbidden)
     real = dask_table.summed_edges
     monkeypatch.setattr(
         dask_table, "summed_edges",
@@ -107,7 +107,7 @@ def sampled(request, monkeypatch):
 def test_a_fit_brings_its_sample_here_and_no_other_rows(cuts, sampled, monkeypatch):
     """But for the few whose values begin with the same digits as the last one of the sample; and
     identifiers, which are looked at: whether all of them differ."""
-    brought, chosen = [], dask_table.DaskTable.chosen
+    brought, chosen = [], dask_table.DaskTable.worker_rows
 
     def counted(table, names, choose):
         for rows in chosen(table, names, choose):
@@ -120,7 +120,7 @@ def test_a_fit_brings_its_sample_here_and_no_other_rows(cuts, sampled, monkeypat
         return batches(table, names, n_rows) if names == ["policy"] else forbidden()
 
     monkeypatch.setattr(dask_table.DaskTable, "batches", identifiers)
-    monkeypatch.setattr(dask_table.DaskTable, "chosen", counted)
+    monkeypatch.setattr(dask_table.DaskTable, "worker_rows", counted)
     digests = set()
     for name in ("pandas", "shuffled", "row groups of 100", "row groups of 5000", "2 partitions",
                  "7 partitions"):  # fmt: skip
