@@ -48,9 +48,9 @@ from tailguard.solvers.session import BEYOND_FLOATS
 # lies along indistinct directions, or if more of its variance comes from such columns. It is not
 # estimated if the first, or the second and the third, exceed one minus this share. On T00 to T55,
 # 96 % of the 95 % intervals held the truth where the first was up to .2, 92 % up to .3, 88 % up to
-# .4, and 40 % beyond .5, where columns are rare indicators. On 13 real tables of outcomes without a
-# correction, intervals held 59 % of 484 slopes for which the second and the third exceeded this
-# share, and 96 % of 548 others.
+# .4, and 40 % beyond .5, where columns are rare indicators. In fits of 13 real tables of outcomes
+# without a correction, intervals held 59 % of 484 slopes for which the second and the third
+# exceeded this share, and 96 % of 548 others.
 UNRESOLVED = 0.3
 # If a slope is this many standard errors from zero, bounds move it by a large part of a standard
 # error: on training tasks by 6 to 13 % of the slope if .7 to 2.8 % of the values lie beyond the
@@ -198,7 +198,11 @@ def unresolved(fit: Fit) -> BoolArray:
 
 
 def hidden_by_noise(geometry: Geometry, share: float) -> BoolArray:
-    """Return weights of whose columns raising added more than ``share``, or which may be sums."""
+    """Return which weights noise hides by more than ``share``.
+
+    Raising eigenvalues added that part of a column's second moment, or the column may be a sum of
+    others.
+    """
     whitening = geometry.whitening
     added = whitening.released_shares < 1.0 - share
     return np.asarray(~geometry.left_out & (added | whitening.collinear(share)))
