@@ -221,6 +221,19 @@ def test_a_file_that_is_mounted_by_itself_is_refused(ledger, path, tmp_path, mon
     assert ledger.lines() == before
 
 
+def test_charges_in_the_log_are_read_through_a_link_in_a_folder_that_is_read_only(
+    ledger, path, tmp_path, monkeypatch
+):
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "budget.sqlite"
+    link.symlink_to(path)
+    monkeypatch.setattr(storage.os, "access", lambda each, _: str(each) != str(link.parent))
+    with closing(sqlite3.connect(path)) as reader:  # while it is open, charges stay in the log
+        reader.execute("SELECT count(*) FROM lines").fetchone()
+        ledger.charge(Gaussian(0.1), key="in the log")
+        assert tg.Ledger(link, "claims").lines() == ledger.lines()
+
+
 def test_commits_are_fully_synchronous(ledger):
     with ledger._store._connected() as connection:
         wanted = {"synchronous": 2, "fullfsync": 1, "checkpoint_fullfsync": 1, "trusted_schema": 0}

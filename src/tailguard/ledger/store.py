@@ -301,7 +301,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         """Connect to the file without creating it; read-only if the folder cannot be written to."""
-        path = os.path.abspath(self.path)
+        path = os.path.realpath(self.path)  # SQLite's log lies beside the file, not beside a link
         address = f"file:{quote(path)}?mode=rw"
         if not os.access(os.path.dirname(path), os.W_OK) and not Path(f"{path}-wal").exists():
             address += "&immutable=1"  # otherwise SQLite needs a log file in the folder
