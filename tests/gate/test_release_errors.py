@@ -1,9 +1,11 @@
 """What goes wrong while records are read is an error of ours that says nothing of a record."""
 
 import traceback
+import warnings
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tailguard as tg
@@ -173,3 +175,20 @@ def test_a_disk_that_is_full_is_named_and_nothing_else(seed, faulty):
         gate.ask(CountBelow(columns=(0,)), np.zeros(1), once(0.5))
     assert SECRET not in everything_about(caught.value)
     assert len(gate.books.releases) == 1
+
+
+def test_a_table_that_warns_of_a_cell_is_silent_when_blocks_are_copied():
+    """The blocks of the mean are the first records that it reads."""
+    batch = pa.record_batch({"a": X[:, 0]})
+
+    def read():
+        warnings.warn(f"a record holds {SECRET}", stacklevel=1)
+        yield batch
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        tg.mean(
+            lambda: pa.RecordBatchReader.from_batches(batch.schema, read()),
+            method="iterative", clip_norm=1.0, check_records=False, **PRIVACY,
+        )  # fmt: skip
+    assert not [each for each in warned if SECRET in str(each.message)]

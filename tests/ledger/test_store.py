@@ -16,7 +16,7 @@ from tailguard.checks import BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
 from tailguard.ledger import store as storage
 from tailguard.ledger.lines import Draft
-from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store, file_system_of
+from tailguard.ledger.store import KNOWN, MOST_KNOWN, Store, mount_of
 from tailguard.privacy.events import Gaussian
 
 CAP = {"epsilon": 4.0, "delta": 1e-5}
@@ -178,20 +178,20 @@ TABLE = """\
 
 
 @pytest.mark.parametrize(
-    ("place", "kind"),
+    ("place", "mount"),
     [
-        ("/budget.sqlite", "ext4"),
-        ("/data/budget.sqlite", "ext4"),
-        ("/data/shared files/a/budget.sqlite", "nfs4"),
-        ("/data/shared files too/budget.sqlite", "ext4"),
-        ("/data/again/budget.sqlite", "xfs"),
-        ("/data/windows/budget.sqlite", "cifs"),
+        ("/budget.sqlite", ("/", "ext4")),
+        ("/data/budget.sqlite", ("/data", "ext4")),
+        ("/data/shared files/a/budget.sqlite", ("/data/shared files", "nfs4")),
+        ("/data/shared files too/budget.sqlite", ("/data", "ext4")),
+        ("/data/again/budget.sqlite", ("/data/again", "xfs")),
+        ("/data/windows/budget.sqlite", ("/data/windows", "cifs")),
     ],
 )
-def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(tmp_path, place, kind):
+def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(tmp_path, place, mount):
     table = tmp_path / "mountinfo"
     table.write_text(TABLE)
-    assert file_system_of(place, str(table)) == kind
+    assert mount_of(place, str(table)) == mount
 
 
 def test_a_network_file_system_is_refused(ledger, path, tmp_path, monkeypatch):
@@ -199,12 +199,39 @@ def test_a_network_file_system_is_refused(ledger, path, tmp_path, monkeypatch):
     table.write_text(f"27 1 0:26 / / rw - ext4 a rw\n28 27 0:26 / {tmp_path} rw - nfs4 b:/c rw\n")
     before = ledger.lines()
     with monkeypatch.context() as patched:
-        patched.setattr(storage.file_system_of, "__defaults__", (str(table),))
+        patched.setattr(storage.mount_of, "__defaults__", (str(table),))
         for act in (lambda: fit(ledger), lambda: tg.Ledger(tmp_path / "new", "claims", **CAP)):
             with pytest.raises(BudgetError, match="on a disk of this machine; its file system is"):
                 act()
     assert ledger.lines() == before
     assert not (tmp_path / "new").exists()
+
+
+def test_a_file_that_is_mounted_by_itself_is_refused(ledger, path, tmp_path, monkeypatch):
+    """Two processes, in and outside a container, were granted the whole cap at the same time."""
+    table, link = tmp_path / "mountinfo", tmp_path / "link.sqlite"
+    table.write_text(f"27 1 254:0 / / rw - ext4 a rw\n28 27 254:0 /b {path} rw - ext4 a rw\n")
+    link.symlink_to(path)
+    before = ledger.lines()
+    with monkeypatch.context() as patched:
+        patched.setattr(storage.mount_of, "__defaults__", (str(table),))
+        for act in (lambda: fit(ledger), ledger.lines, lambda: tg.Ledger(link, "claims")):
+            with pytest.raises(BudgetError, match="must not be mounted as a single file"):
+                act()
+    assert ledger.lines() == before
+
+
+def test_charges_in_the_log_are_read_through_a_link_in_a_folder_that_is_read_only(
+    ledger, path, tmp_path, monkeypatch
+):
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "budget.sqlite"
+    link.symlink_to(path)
+    monkeypatch.setattr(storage.os, "access", lambda each, _: str(each) != str(link.parent))
+    with closing(sqlite3.connect(path)) as reader:  # while it is open, charges stay in the log
+        reader.execute("SELECT count(*) FROM lines").fetchone()
+        ledger.charge(Gaussian(0.1), key="in the log")
+        assert tg.Ledger(link, "claims").lines() == ledger.lines()
 
 
 def test_commits_are_fully_synchronous(ledger):
@@ -300,7 +327,7 @@ def test_what_a_killed_process_of_that_number_left_behind_does_no_harm(path):
 
 
 def test_where_no_table_of_mounts_is_kept_no_file_system_is_known():
-    assert file_system_of("/nowhere/budget.sqlite", mounts="/no/such/table") == ""
+    assert mount_of("/nowhere/budget.sqlite", mounts="/no/such/table") == ("", "")
 
 
 def test_devices_folders_and_names_that_sqlite_uses_are_refused(ledger, path):

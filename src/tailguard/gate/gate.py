@@ -335,8 +335,8 @@ class Gate:
         rows: WatchedRows | None = None  # stays None if copying fails, which reads records as well
         mechanism = ALL_MECHANISMS[calibration.mechanism]
         try:
-            rows = WatchedRows(read())
             with quietly():
+                rows = WatchedRows(read())  # copying blocks or samples reads records
                 answer = query.answer(rows, state, calibration)
             noised: IntArray = mechanism.release(answer, calibration, self._source)
             return noised

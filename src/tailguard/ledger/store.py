@@ -34,12 +34,14 @@ from tailguard.ledger.lines import FIELDS, SETTLED, Draft, Line
 PATIENCE = 60.0
 """Seconds that a charge waits for others. A charge takes milliseconds, so hundreds may queue."""
 
-# File systems, by their names in Linux, that several machines may mount at once.
+# File systems, by their names in Linux, that several machines, real or virtual, may mount at once.
 SHARED = {
     *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "glusterfs", "gpfs"),
-    *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb2", "smb3"),
-    *("smbfs", "virtiofs", "fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs"),
-    *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
+    *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb2"),
+    *("smb3", "smbfs", "vboxsf", "virtiofs", "wekafs", "fuse.blobfuse", "fuse.blobfuse2"),
+    *("fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys"),
+    *("fuse.grpcfuse", "fuse.juicefs", "fuse.osxfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    "fuse.vmhgfs-fuse",
 }
 MOUNTS = "/proc/self/mountinfo"
 """The table of mounts of Linux. Other systems have none, and there nothing is refused."""
@@ -80,29 +82,38 @@ def one_sentence(path: str) -> Iterator[None]:
 
 
 def check_local(path: str) -> None:
-    """Refuse a file on a file system that several machines may mount."""
-    kind = file_system_of(path)
+    """Refuse a file on a file system that several machines may mount, or one mounted by itself.
+
+    A file that is mounted by itself, as into a container, has another name elsewhere. SQLite keeps
+    a log beside each name, so charges under one name are not read under the other.
+    """
+    point, kind = mount_of(path)
     if kind in SHARED:
         raise BudgetError(
             f"ledger {path!r} must be on a disk of this machine; its file system is {kind}, which "
             "other machines may mount, and nothing is charged or released."
         )
+    if point == os.path.realpath(path):
+        raise BudgetError(
+            f"ledger {path!r} must not be mounted as a single file: charges under its other name "
+            "may be lost; nothing is charged or released: mount the folder that holds it."
+        )
 
 
-def file_system_of(path: str, mounts: str = MOUNTS) -> str:
-    """Return the kind of file system of a path, which need not exist; empty if unknown."""
+def mount_of(path: str, mounts: str = MOUNTS) -> tuple[str, str]:
+    """Return the mount that holds a path, and its kind of file system; both empty if unknown."""
     try:
         table = Path(mounts).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""
-    real_path, longest, kind = os.path.realpath(path), -1, ""
+        return "", ""
+    real_path, innermost, kind = os.path.realpath(path), "", ""
     for line in table.splitlines():
         mount, _, source = line.partition(" - ")
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount.split(" ")[4])
         inside = real_path == point or real_path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= longest:  # a later mount hides an earlier one
-            longest, kind = len(point), source.split(" ")[0]
-    return kind
+        if inside and len(point) >= len(innermost):  # a later mount hides an earlier one
+            innermost, kind = point, source.split(" ")[0]
+    return innermost, kind
 
 
 def check_one_name(path: str) -> None:
@@ -290,7 +301,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         """Connect to the file without creating it; read-only if the folder cannot be written to."""
-        path = os.path.abspath(self.path)
+        path = os.path.realpath(self.path)  # SQLite's log lies beside the file, not beside a link
         address = f"file:{quote(path)}?mode=rw"
         if not os.access(os.path.dirname(path), os.W_OK) and not Path(f"{path}-wal").exists():
             address += "&immutable=1"  # otherwise SQLite needs a log file in the folder
