@@ -42,9 +42,8 @@ class Regime:
     below: Mapping[str, float] = field(default_factory=dict)
     above: Mapping[str, float] = field(default_factory=dict)
 
-    def holds(self, problem: Problem, facts: set[str], mu: float) -> bool:
-        """Whether the regime applies to the problem at this budget."""
-        budget, sizes = problem.n_rows * mu, _sizes(problem)
+    def holds(self, facts: set[str], budget: float, sizes: Mapping[str, float]) -> bool:
+        """Whether the regime applies to these facts at this ``budget = n * mu``."""
         return (
             facts >= {*self.losses.split()}
             and all(budget < limit * sizes[name] for name, limit in self.below.items())
@@ -210,8 +209,9 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     facts = _facts(problem, robust=robust, sampled=sample > 0)
     facts |= {"within-bounds"} if shares.bound < LARGEST_FEATURE else set()
     chosen: dict[str, Any] = {}
+    sizes = _sizes(problem)
     for regime in REGIMES.values():
-        if regime.holds(problem, facts, mu):
+        if regime.holds(facts, budget, sizes):
             chosen |= regime.shares
     if "outcomes" in facts:
         chosen["balanced"] = problem.n_rows * mu**2 < BALANCED_BELOW * problem.size

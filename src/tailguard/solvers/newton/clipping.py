@@ -329,9 +329,8 @@ def choose_clip(
     """
     width = rows.width
     slope_limits = slopes.limits
-    kept = np.array([slopes.curvature(limit) for limit in slope_limits])
-    slope_variance = np.array([slopes.variance(limit) for limit in slope_limits])
-    bias = np.array([slopes.bias(limit) for limit in slope_limits])
+    moments = [(slopes.curvature(h), slopes.variance(h), slopes.bias(h)) for h in slope_limits]
+    kept, slope_variance, bias = np.array(moments).T
     # Rows with small targets and rows with large ones have biases of opposite sign, whose mean may
     # pass zero at some limit. So the bias is at least that of any higher limit.
     squared_bias = shift * np.maximum.accumulate(np.abs(bias)[::-1])[::-1] ** 2

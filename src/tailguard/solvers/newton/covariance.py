@@ -88,6 +88,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     geometry, problem = fit.geometry, session.problem
     units, link, size = geometry.units, problem.link, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
+    bounded = link.log and not problem.has_offset
     jacobian, why = units.jacobian(link), no_intervals(session, fit)
     noise, total, unknown = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(total)
@@ -140,7 +141,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
-        score_bounds=score_bounds(session, fit),
+        score_bounds=score_bounds(fit) if bounded else (-math.inf, math.inf),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 
@@ -181,8 +182,8 @@ def depend_on(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) 
     An intercept depends on columns, since their centres shift it.
     """
     restricted = jacobian * columns
-    partial, total = (np.diag(each @ covariance @ each.T) for each in (restricted, jacobian))
-    return np.asarray(partial > UNRESOLVED * total)
+    partial = np.diag(restricted @ covariance @ restricted.T)
+    return np.asarray(partial > UNRESOLVED * np.diag(jacobian @ covariance @ jacobian.T))
 
 
 def unresolved(fit: Fit) -> BoolArray:
@@ -204,8 +205,10 @@ def hidden_by_noise(geometry: Geometry, share: float) -> BoolArray:
     others.
     """
     whitening = geometry.whitening
-    added = whitening.released_shares < 1.0 - share
-    return np.asarray(~geometry.left_out & (added | whitening.collinear(share)))
+    # Second moments of the columns after raising.
+    raised = (np.linalg.pinv(whitening.matrix) ** 2).sum(axis=0)
+    added = whitening.diagonal / np.maximum(raised, 1e-300) < 1.0 - share
+    return np.asarray(~geometry.left_out & (added | whitening.collinear(raised, share)))
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:

@@ -53,7 +53,7 @@ from tailguard.solvers.newton.outlook import (
     why_no_interval,
 )
 from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
-from tailguard.solvers.newton.schedule import Shares, stages_for
+from tailguard.solvers.newton.schedule import TOTAL, Shares, stages_for
 from tailguard.solvers.newton.start import start
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import BEYOND_FLOATS
@@ -206,7 +206,7 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
             fit = step(session, fit, rounds_left=count - number if phase == last_phase else 0)
             yield fit
     yield (fit := averaged(fit))
-    yield (fit := debias(session, fit))
-    yield (fit := correct(session, fit))
-    yield (fit := calibrate_total(session, fit))
-    yield choose_fit(session, fit)
+    improvements = {"debiasing": debias, "contribution rounds": correct, TOTAL: calibrate_total}
+    for stage, improve in {**improvements, "choice of fit": choose_fit}.items():
+        if session.plans(stage):
+            yield (fit := improve(session, fit))

@@ -70,18 +70,8 @@ class Whitening:
         root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
         return np.asarray(2.0 / (root * (1.0 + root)))
 
-    @property
-    def released_shares(self) -> FloatArray:
-        """The part of each coordinate's raised second moment that was released, not added."""
-        return np.asarray(self.diagonal / np.maximum(self._raised_diagonal, 1e-300))
-
-    @property
-    def _raised_diagonal(self) -> FloatArray:
-        """The second moments of coordinates after raising."""
-        return np.asarray((np.linalg.pinv(self.matrix) ** 2).sum(axis=0))
-
-    def collinear(self, share: float) -> BoolArray:
-        """Return which coordinates may be nearly sums of others.
+    def collinear(self, raised: FloatArray, share: float) -> BoolArray:
+        """Return which coordinates, with these raised second moments, may be nearly sums of others.
 
         Others explain more than ``share`` of the second moment of such a coordinate, and more than
         ``share`` of its variance lies along directions that are not distinct. Records may vary far
@@ -93,7 +83,7 @@ class Whitening:
         """
         parts = self.matrix**2
         variance = parts.sum(axis=1)
-        explained = self._raised_diagonal * variance > 1.0 / (1.0 - share)
+        explained = raised * variance > 1.0 / (1.0 - share)
         return np.asarray(explained & (parts[:, ~self.distinct].sum(axis=1) > share * variance))
 
 
