@@ -192,6 +192,14 @@ class Plan:
         return sum(stage.coordinates for stage in self.stages)
 
     @property
+    def adds_up(self) -> bool:
+        """Whether the costs of all stages add up as squares of mu."""
+        for stage in self.stages:
+            if stage.shuffled or stage.sampled is not None or stage.currency not in ("mu", "rho"):
+                return False
+        return True
+
+    @property
     def cuts_blocks(self) -> bool:
         """Whether records are cut into blocks, of which only the costliest counts."""
         return any(

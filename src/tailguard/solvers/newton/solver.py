@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.checks import check_choice, check_methods, require, shown
+from tailguard.checks import check_choice, check_methods, require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution, ridge_setting
@@ -112,7 +112,7 @@ class WhitenedNewton:
         require(
             shares.sample <= problem.n_rows,
             f"shares.sample must be at most the number of records, {problem.n_rows}; got "
-            f"{shown(shares.sample)}.",
+            f"{shares.sample}.",
         )
         has_start = problem.intercept or problem.has_offset
         require(
