@@ -63,15 +63,6 @@ class MeasuredColumns:
         """Whether the target may be shifted."""
         return self.intercept and self.residual
 
-    def unmet_shift(self, target_scale: float) -> float:
-        """Return the shift of scores under a log link, if no intercept absorbs the target's scale.
-
-        Dividing the target by its scale also divides the expected target. So every score falls by
-        the logarithm of the scale.
-        """
-        scaled_only = self.target and not self.residual and not self.intercept
-        return float(np.log(target_scale)) if scaled_only else 0.0
-
 
 @dataclass(eq=False)
 class ColumnScales:
@@ -139,7 +130,10 @@ class ColumnScales:
             if columns.residual:
                 target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
-        offset_center += columns.unmet_shift(target_scale)
+        if columns.target and not columns.residual and not columns.intercept:
+            # Dividing the target of a log link by its scale also divides the expected target. So
+            # every score falls by the logarithm of the scale, which no intercept absorbs.
+            offset_center += float(np.log(target_scale))
         return Units(
             center[:n_features],
             scale[:n_features],

@@ -180,9 +180,9 @@ class PersonRule:
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
         """Refuse columns that are longer or shorter than X; the error does not reveal lengths."""
-        for name, given in _by_argument(beside):
+        for name, given in _by_argument(beside) if self.keys is not None else ():
             column = getattr(given, "column", given)
-            if self.keys is not None and column is not None and not isinstance(column, str):
+            if column is not None and not isinstance(column, str):
                 length = len(one_column(column, name)[1])
                 require(
                     length == n_rows,

@@ -308,9 +308,9 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
     """Give histograms the share at which columns stand out, but leave enough to the rounds."""
     residual, n_categorical = problem.link.residual, len(problem.levels)
     n_measured = problem.n_features - sum(map(len, problem.levels))
-    for_one, for_measured, for_levels = (
-        _share_to_detect(n, problem, mu) for n in (1, n_measured, n_categorical)
-    )
+    for_one = _share_to_detect(1, problem, mu)
+    for_measured = _share_to_detect(n_measured, problem, mu)
+    for_levels = _share_to_detect(n_categorical, problem, mu)
 
     def limited_share(name: str, least: float, share: float = for_measured) -> float:
         factor, largest = DETECTING[name]
