@@ -124,7 +124,7 @@ class Inputs:
         """Return notes on undeclared columns, on the protected unit, and on weights."""
         undeclared, weight = self.undeclared, self.weight
         notes = [undeclared_note(undeclared, by_cell=by_cell)] if undeclared else []
-        notes += self.unit.notes
+        notes += () if self.unit is ROWS else self.unit.notes
         if weight is not None:
             notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
         return tuple(notes)
@@ -292,7 +292,7 @@ def _of_matrix(
     features, is_vector = X, False
     if may_be_vector and not hasattr(X, "tocsr"):
         features, is_vector = to_matrix_or_vector(X)
-    features, names = to_features(features), column_names(X)
+    features, names = to_features(features), None if type(X) is np.ndarray else column_names(X)
     n_rows, n_features = features.shape
     constants = {} if missing is None else missing_constants(missing, n_features, names)
     persons.check_lengths(n_rows, **beside)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
+from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
@@ -62,6 +63,18 @@ class MeasuredColumns:
     def target_shifted(self) -> bool:
         """Whether the target may be shifted."""
         return self.intercept and self.residual
+
+
+def columns_of(problem: Problem) -> MeasuredColumns:
+    """Return the columns that are measured, by the public facts."""
+    return MeasuredColumns(
+        problem.n_features,
+        target=problem.link.scaled,
+        offset=problem.has_offset,
+        intercept=problem.intercept,
+        residual=problem.link.residual,
+        levels=problem.levels,
+    )
 
 
 @dataclass(eq=False)

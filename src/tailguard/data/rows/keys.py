@@ -75,7 +75,8 @@ class PersonRule:
                     f"{name} must be left out without person=, the column or the array of keys "
                     f"that identify persons; got {got!r}."
                 )
-            return cls(None, Unit(one_row_per_person=one_row_per_person))
+            plain = one_row_per_person is False
+            return cls() if plain else cls(None, Unit(one_row_per_person=one_row_per_person))
         if max_rows is None:
             raise InputError(
                 "max_rows must be given beside person=: how many rows of a person are used at "

@@ -24,6 +24,7 @@ from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, is_asymmetric
@@ -33,7 +34,6 @@ from tailguard.solvers.newton.outlook import constant_hides, constant_stages, re
 from tailguard.solvers.newton.schedule import HEADROOM, SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import Whitening
-from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
 """The setting that marks the plan of a constant without coefficients."""

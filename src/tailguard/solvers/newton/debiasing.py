@@ -27,8 +27,8 @@ from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import SURE
 from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.phase_start import curvature_weighting
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
+from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Correction, Fit
 from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable

@@ -24,10 +24,10 @@ from tailguard.losses.base import Link
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
 from tailguard.solvers.session import SAMPLED
-from tailguard.solvers.units import columns_of
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)

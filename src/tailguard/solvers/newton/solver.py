@@ -23,7 +23,7 @@ from tailguard.gate.plan import Plan, Problem, Solution, ridge_setting
 from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
-from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.columns import ColumnScales, columns_of
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.choices import choose_fit
@@ -52,12 +52,10 @@ from tailguard.solvers.newton.outlook import (
     warning,
     why_no_interval,
 )
-from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
 from tailguard.solvers.newton.schedule import TOTAL, Shares, stages_for
-from tailguard.solvers.newton.start import start
+from tailguard.solvers.newton.start import release_row_norms, start, start_phase
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import BEYOND_FLOATS
-from tailguard.solvers.units import columns_of
 
 
 @dataclass(frozen=True)
