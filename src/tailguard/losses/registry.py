@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from types import NoneType
 from typing import Any
 
@@ -64,7 +65,7 @@ def is_known(loss: object) -> bool:
     """Whether the exact class of a loss is registered, and all its attributes are parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
-    names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
+    names = field_names(type(loss))
     held = attributes_of(loss)
     if held is None:
         return False
@@ -73,6 +74,12 @@ def is_known(loss: object) -> bool:
         if name not in names or not is_parameter:
             return False
     return True
+
+
+@cache
+def field_names(kind: Any) -> frozenset[str]:
+    """Return the names of the fields of a dataclass."""
+    return frozenset(field.name for field in fields(kind))
 
 
 def attributes_of(value: object) -> dict[str, Any] | None:

@@ -33,15 +33,12 @@ class FlatEvents:
     @classmethod
     def total(cls, many: Iterable["FlatEvents"]) -> "FlatEvents":
         """Add up flat events: all of them happen, one after the other."""
-        first, *others = [each for each in many if each.leaves or each.blocks] or [cls()]
-        if not others:
-            return first
-        leaves = dict(first.leaves)
-        blocks = {name: dict(parts) for name, parts in first.blocks.items()}
-        for other in others:
-            for leaf, times in other.leaves.items():
+        leaves: dict[Event, int] = {}
+        blocks: dict[str, dict[int, FlatEvents]] = {}
+        for each in many:
+            for leaf, times in each.leaves.items():
                 leaves[leaf] = leaves.get(leaf, 0) + times
-            for name, parts in other.blocks.items():
+            for name, parts in each.blocks.items():
                 own = blocks.setdefault(name, {})
                 for block, part in parts.items():
                     own[block] = cls.total((own[block], part)) if block in own else part
