@@ -156,8 +156,8 @@ class Shares:
     balanced: bool = False
     bound: float = LARGEST_FEATURE
 
-    def __post_init__(self) -> None:
-        """Refuse shares that make a run fail."""
+    def check(self) -> None:
+        """Refuse shares of a user that make a run fail."""
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for attribute in fields(self):
