@@ -194,20 +194,7 @@ def unresolved(fit: Fit) -> BoolArray:
         return fit.estimate.unresolved
     if not fit.iterates:
         return np.arange(fit.weights.size) < fit.geometry.units.center.size
-    return hidden_by_noise(fit.geometry, 1.0 - UNRESOLVED)
-
-
-def hidden_by_noise(geometry: Geometry, share: float) -> BoolArray:
-    """Return which weights noise hides by more than ``share``.
-
-    Raising eigenvalues added that part of a column's second moment, or the column may be a sum of
-    others.
-    """
-    whitening = geometry.whitening
-    # Second moments of the columns after raising.
-    raised = (np.linalg.pinv(whitening.matrix) ** 2).sum(axis=0)
-    added = whitening.diagonal / np.maximum(raised, 1e-300) < 1.0 - share
-    return np.asarray(~geometry.left_out & (added | whitening.collinear(raised, share)))
+    return ~fit.geometry.left_out & fit.geometry.whitening.hides(1.0 - UNRESOLVED)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -307,7 +294,7 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         tail_hidden = share_of_constant(fit, std) > UNRESOLVED
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (hidden_by_noise(geometry, UNRESOLVED), RAISED_COLUMN),
+        (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
     ]
