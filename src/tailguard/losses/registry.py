@@ -65,8 +65,8 @@ def is_known(loss: object) -> bool:
     """Whether the exact class of a loss is registered, and all its attributes are parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
-    names = field_names(type(loss))
-    held = attributes_of(loss)
+    kind: Any = type(loss)
+    names, held = field_names(kind), attributes_of(loss)
     if held is None:
         return False
     for name, value in held.items():

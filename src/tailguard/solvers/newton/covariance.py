@@ -122,9 +122,9 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
-    center = estimate and np.nan_to_num(np.append(*units.coefficients(estimate.weights, link)))
+    corrected = None if estimate is None else units.coefficients(estimate.weights, link)
     return Solution(
-        center=center,
+        center=None if corrected is None else np.nan_to_num(np.append(*corrected)),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
