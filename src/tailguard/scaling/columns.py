@@ -235,7 +235,8 @@ class ColumnQueries:
         ``center`` is subtracted and the result is divided by ``unit``, each with one number per
         chosen column. If a stage reads a sample, counts and noise are scaled to all records.
         """
-        query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
+        columns = tuple(np.take(self.indices, chosen).tolist())
+        query = ColumnHistograms(columns, bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center
         inverse_scale = np.ones(chosen.size) if unit is None else 1.0 / unit
         state = (center, inverse_scale)

@@ -228,12 +228,11 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
 def corrected_from(problem: Problem, *, robust: bool) -> float:
     """Return the ``n * mu`` from which the correction by contributions runs; infinity if never."""
     facts, sizes = _facts(problem, robust=robust, sampled=False), _sizes(problem)
-    limits = [
-        max(limit * sizes[name] for name, limit in regime.above.items())
-        for regime in REGIMES.values()
-        if "correction" in regime.shares and facts >= {*regime.losses.split()}
-    ]
-    return min(limits, default=math.inf)
+    least = math.inf
+    for regime in REGIMES.values():
+        if "correction" in regime.shares and facts >= {*regime.losses.split()}:
+            least = min(least, max(limit * sizes[name] for name, limit in regime.above.items()))
+    return least
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:

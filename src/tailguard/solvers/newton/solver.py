@@ -20,7 +20,6 @@ from tailguard.checks import check_choice, check_methods, require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution, ridge_setting
-from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnScales, columns_of
@@ -46,6 +45,7 @@ from tailguard.solvers.newton.outlook import (
     assumptions,
     check_problem,
     meaning_of_error,
+    planned_shares,
     predicted_error,
     rarely_beats_constant,
     scales_hide,
@@ -117,8 +117,7 @@ class WhitenedNewton:
             shares.constant > 0.0 or not (problem.link.curved and has_start),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
-        coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
-        mu = usable_mu(guarantee, coordinates)
+        _, mu = planned_shares(problem, guarantee, shares)
         may_be_hidden = default_shares and rarely_beats_constant(problem, guarantee)
         robust = self.target == "robust"
         rounds_alone = default_shares and shares.correction == 0.0
