@@ -15,7 +15,7 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton import allocation
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import Blend, TailBias, _blended
+from tailguard.solvers.newton.correction.correct import Blend, TailBias, _blended, correct
 from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,
@@ -108,14 +108,12 @@ def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
     assert vague.along(np.eye(2)) == pytest.approx([0.1, 0.1], rel=1e-3)
 
 
-def test_what_was_planned_without_a_correction_has_none():
-    for loss in (tg.losses.Squared(), tg.losses.Huber(1.0)):
-        session = example_run(loss)
-        *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
-        assert (fit.estimate is None) == (loss != tg.losses.Squared())
-        if fit.estimate is not None:
-            assert fit.estimate.settled
-            assert not fit.estimate.unresolved.any()
+def test_what_was_planned_without_a_correction_stays_as_it_is():
+    session = example_run(tg.losses.Squared())
+    *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
+    assert fit.estimate.settled
+    assert not fit.estimate.unresolved.any()
+    assert correct(example_run(tg.losses.Huber(1.0)), fit) is fit
 
 
 @pytest.mark.parametrize(("edge", "floor"), [(0.0, 0.1), (0.5, 0.175), (1.0, 0.35), (9.0, 0.35)])

@@ -87,7 +87,9 @@ class TailBias:
 
 
 def correct(session: FitSession, fit: Fit) -> Fit:
-    """Correct a fit by released contributions, and attach the estimate with its errors."""
+    """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
+    if not session.plans("contribution rounds") or not fit.iterates:
+        return fit
     early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
     curvature, stages = release_curvature(session, fit), [early, late]
     if session.loss.link.curved:
