@@ -367,13 +367,15 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        unknown = [name for name in kwargs if name not in known]
-        check_arguments(where, [n for n in unknown if not takes_more or n in foreign], known)
+        for name in kwargs:
+            if name not in known and (not takes_more or name in foreign):
+                raise misnamed(where, name, known)
         given = args[n_bound:]
         if len(given) > len(positional) and not takes_any_position:
             raise misplaced(where, given[len(positional)], positional, known)
-        for name in (n for n in required if n not in {*kwargs, *positional[: len(given)]}):
-            raise ArgumentError(f"{name} must be given to {where}; it is not.")
+        for name in required:
+            if name not in kwargs and name not in positional[: len(given)]:
+                raise ArgumentError(f"{name} must be given to {where}; it is not.")
         return call(*args, **kwargs)
 
     return checked

@@ -22,7 +22,7 @@ HOUSE = [read(path) for path in sorted((SOURCE / "tailguard").rglob("*.py"))]
 EXCEPTIONS = {
     # How many files they have at most; the numbers may only fall.
     "packages": {
-        "tailguard.solvers.newton": 14,
+        "tailguard.solvers.newton": 13,
     },
     "disguised_ladders": {
         *("tailguard.gate.plan", "tailguard.solvers.hard_thresholding"),

@@ -7,9 +7,9 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.privacy.events import Gaussian
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.units import find_units, histogram_stages
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.units import columns_of
 
 N_ROWS = 4_000
 MU = 3.0

@@ -10,7 +10,7 @@ import tailguard as tg
 from support.spy import run_over, spent_mu
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
-from tailguard.solvers.newton import phase_start, solver
+from tailguard.solvers.newton import solver, start
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import Shares
 from tailguard.solvers.newton.solver import WhitenedNewton
@@ -63,7 +63,7 @@ def unreadable(session, fit):
     ("file", "stage", "broken"),
     [
         (solver, "step", overflowing),
-        (phase_start, "choose_bound", unreadable),
+        (start, "choose_bound", unreadable),
         (solver, "debias", overflowing),
     ],
 )

@@ -63,6 +63,8 @@ def kind_if_read(column: Any) -> Kind | None:
 
 def numbers_of(column: Any, where: str) -> FloatArray:
     """Return a column as floats; NaN for cells that are missing or not numbers."""
+    if type(column) is np.ndarray and column.dtype in FLOAT_TYPES:  # needs no look-up
+        return _floats_of_numpy(column)
     kind = kind_of(column, where)
     if kind == "levels":
         raise refused(where, type_of(column))

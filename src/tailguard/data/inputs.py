@@ -124,7 +124,7 @@ class Inputs:
         """Return notes on undeclared columns, on the protected unit, and on weights."""
         undeclared, weight = self.undeclared, self.weight
         notes = [undeclared_note(undeclared, by_cell=by_cell)] if undeclared else []
-        notes += self.unit.notes
+        notes += () if self.unit is ROWS else self.unit.notes
         if weight is not None:
             notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
         return tuple(notes)
@@ -220,7 +220,7 @@ def read_inputs(
     2
     """
     check_choice("order", order, ("file", "any"))
-    X = opened(X)
+    X = X if isinstance(X, np.ndarray) else opened(X)
     if isinstance(columns, str):
         raise InputError(f"columns must be a list of names, such as [{columns!r}]; got text.")
     offset = offset_given(exposure, offset)
@@ -234,13 +234,13 @@ def read_inputs(
         named |= {"person": rule.column, "max_rows": rule.unit.max_rows}
     if weight is not None and isinstance(weight.column, str):
         named |= {"weight": weight.column, "weight_bound": weight.bound}
+    beside = {"y": y, "offset": offset, "weight": weight, "persons": rule}
+    nothing_named = target is None and columns is None and row_id is None and not named
+    if schema is None and formula is None and nothing_named and not isinstance(X, Table):
+        return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     more: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
     # Estimators pass the schema's declarations as arguments too; these are not declared again.
     more |= {name: given for name, given in named.items() if getattr(schema, name, None) != given}
-    beside = {"y": y, "offset": offset, "weight": weight, "persons": rule}
-    nothing_declared = formula is None and all(each is None for each in more.values())
-    if schema is None and nothing_declared and not isinstance(X, Table):
-        return _of_matrix(X, missing, order, may_be_vector=features_only, **beside)
     declared = Schema(missing=missing or {}) if schema is None else schema
     declared = declared.with_declared(**more)
     table, schema_target = as_table(X), declared.target
@@ -292,9 +292,9 @@ def _of_matrix(
     features, is_vector = X, False
     if may_be_vector and not hasattr(X, "tocsr"):
         features, is_vector = to_matrix_or_vector(X)
-    features, names = to_features(features), column_names(X)
+    features, names = to_features(features), None if type(X) is np.ndarray else column_names(X)
     n_rows, n_features = features.shape
-    constants = missing_constants(missing, n_features, names)
+    constants = {} if missing is None else missing_constants(missing, n_features, names)
     persons.check_lengths(n_rows, **beside)
     return Inputs(
         records=features,

@@ -31,14 +31,13 @@ def to_matrix(X: Any, name: str = "X") -> Features:
     A table has a type for each column, which one cell may change. So single-precision numbers of a
     table are read in double precision.
     """
-    matrix = _matrix_of(X, name)
+    # For an array no library needs to be looked up.
+    matrix = numbers_of(X, name) if type(X) is np.ndarray else _matrix_of(X, name)
     check_shape(matrix.shape, name)
     return matrix
 
 
 def _matrix_of(X: Any, name: str) -> Features:
-    if type(X) is np.ndarray:  # saves the look-up of libraries below
-        return numbers_of(X, name)
     if is_a(X, "pandas", "DataFrame") and (matrix := pandas_floats(X)) is not None:
         return matrix
     if is_arrow(X) and (floats := arrow_floats(X)):
@@ -56,7 +55,8 @@ def to_vector(y: Any, name: str = "y", *, n_rows: int | None = None) -> FloatArr
 
     ``n_rows`` is the required number of entries.
     """
-    where, column = one_column(y, name)
+    plain = type(y) is np.ndarray and y.ndim == 1
+    where, column = (name, y) if plain else one_column(y, name)
     vector = doubled(numbers_of(column, where))
     if n_rows is not None and len(vector) != n_rows:
         raise InputError(

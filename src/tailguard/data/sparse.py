@@ -123,6 +123,8 @@ def to_features(X: Any) -> Features | SparseFeatures:
     """Return features for reading: sparse ones stay sparse, others become a dense matrix."""
     if isinstance(X, SparseFeatures):
         return X
+    if type(X) is np.ndarray:
+        return to_matrix(X)
     is_sparse = is_a(X, "scipy.sparse", "sparray") or is_a(X, "scipy.sparse", "spmatrix")
     return SparseFeatures(X) if is_sparse else to_matrix(X)
 

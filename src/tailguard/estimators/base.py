@@ -283,7 +283,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
         persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}
         table = read_inputs(X, y, schema=schema, missing=self.missing, persons=persons, **arguments)
-        return table, self._checked_labels(table), self._problem(table)
+        for column in table.targets or (None,):  # without a target, an error
+            check_target(self, column)
+            labels = self._labels(column)
+        return table, labels, self._problem(table)
 
     def _problem(self, table: Inputs) -> Problem:
         """Return the problem of the fit: its public facts."""
@@ -303,30 +306,24 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _keep(self, solved: Solved) -> None:
         """Store the results."""
-        self.coef_: FloatArray = solved.coef
-        self.intercept_: Any = solved.intercept
-        self.feature_bounds_: FloatArray | None = solved.solution.feature_bounds
-        self.score_bounds_: FloatArray = np.array(solved.solution.score_bounds)
-        self.plan_: Plan = solved.plan
+        solution = solved.solution
+        self.coef_: FloatArray = solution.coef
+        self.intercept_: Any = solution.intercept
+        self.feature_bounds_: FloatArray | None = solution.feature_bounds
+        self.score_bounds_: FloatArray = np.array(solution.score_bounds)
+        self.plan_: Plan = solution.plan
         self.certificate_: Certificate = solved.certificate
-        self.coef_noise_std_ = solved.solution.coef_noise_std
-        self.intercept_noise_std_: Any = solved.solution.intercept_noise_std
-        self.coef_std_ = solved.solution.coef_std
-        self.interval_center_ = solved.solution.center
-        self.intercept_std_: Any = solved.solution.intercept_std
-        self.reasons_, unseen = unseen_others(self.schema_, solved.solution.reasons)
-        self._covariance_root = solved.solution.covariance_root
-        self._residual_shares = solved.solution.residual_shares
-        self.notes_: tuple[str, ...] = (*solved.notes, *unseen)
-
-    def _checked_labels(self, table: Inputs) -> tuple[Any, ...] | None:
-        """Check the types of the targets; return their labels, if they are labels."""
-        if not table.targets:
-            check_target(self, None)  # raises an error
-        for column in table.targets:
-            check_target(self, column)
-            labels = self._labels(column)
-        return labels
+        self.coef_noise_std_ = solution.coef_noise_std
+        self.intercept_noise_std_: Any = solution.intercept_noise_std
+        self.coef_std_ = solution.coef_std
+        self.interval_center_ = solution.center
+        self.intercept_std_: Any = solution.intercept_std
+        self._covariance_root = solution.covariance_root
+        self._residual_shares = solution.residual_shares
+        self.reasons_, self.notes_ = solution.reasons, solved.notes
+        if self.schema_ is not None:
+            self.reasons_, unseen = unseen_others(self.schema_, solution.reasons)
+            self.notes_ = (*self.notes_, *unseen)
 
     def _keep_columns(self, X: Any, schema: Schema | None) -> None:
         """Store the fitted columns, for predictions from other tables."""

@@ -183,10 +183,10 @@ class CoefficientTables(Reported):
 
 
 def unseen_others(
-    schema: Schema | None, reasons: tuple[str, ...]
+    schema: Schema, reasons: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return reasons and notes; both say if no records with undeclared levels were counted."""
-    if schema is None or not reasons:
+    if not reasons:
         return reasons, ()
     names = schema.coefficient_names
     column_of_name = {f"{column}={OTHER}": column for column in schema.categorical}

@@ -244,7 +244,13 @@ class Gate:
         Means are divided by ``total``, such as a released total weight; the default is the number
         of records read.
         """
-        self._check_question(query, state)
+        if self._books.own.unprotected:  # no proof is needed: nothing is protected
+            check_state(state)
+        else:
+            persons = self.unit.person is not None
+            check_question(query, state, weighted=self._rows.has_weight, persons=persons)
+        if self.has_checkpoint:
+            described((query, state))  # before booking, refuse what a checkpoint cannot hold
         n_rows, reads, scope = self._reads(query, stage, block, blocks)
         hidden = "sample" in scope or ("blocks" in scope and scope["blocks"].amplified)
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
@@ -258,16 +264,6 @@ class Gate:
             tell_answered(release.stage, n_rows)
             answers.append(query.finish(noised.astype(np.float64) * calibration.grid, total))
         return answers[0] if blocks is None else np.array(answers)
-
-    def _check_question(self, query: object, state: object) -> None:
-        """Refuse a query or state without a proof, unless nothing is protected."""
-        if self._books.own.unprotected:
-            check_state(state)
-        else:
-            persons = self.unit.person is not None
-            check_question(query, state, weighted=self._rows.has_weight, persons=persons)
-        if self.has_checkpoint:
-            described((query, state))  # before booking, refuse what a checkpoint cannot hold
 
     def _reads(
         self, query: Query, stage: Stage, block: Block | None, blocks: Blocks | None

@@ -175,10 +175,11 @@ class Plan:
     @cached_property
     def _total(self) -> float:
         """The sum of the costs of stages; of a partition, only the costliest block counts."""
-        totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        totals: dict[str, dict[int, float]] = defaultdict(dict)
         for stage in self.stages:
             partition, block = stage.within or ("", 0)
-            totals[partition][block] += stage.additive
+            blocks = totals[partition]
+            blocks[block] = blocks.get(block, 0.0) + stage.additive
         return sum(max(blocks.values()) for blocks in totals.values())
 
     @cached_property
@@ -192,6 +193,14 @@ class Plan:
         return sum(stage.coordinates for stage in self.stages)
 
     @property
+    def adds_up(self) -> bool:
+        """Whether the costs of all stages add up as squares of mu."""
+        for stage in self.stages:
+            if stage.shuffled or stage.sampled is not None or stage.currency not in ("mu", "rho"):
+                return False
+        return True
+
+    @property
     def cuts_blocks(self) -> bool:
         """Whether records are cut into blocks, of which only the costliest counts."""
         return any(
@@ -202,7 +211,11 @@ class Plan:
     @property
     def stages_by_place(self) -> tuple[Stage, ...]:
         """The stages for which rows without an order need a ``row_id``."""
-        return tuple(stage for stage in self.stages if stage.needs_places)
+        return tuple(
+            stage
+            for stage in self.stages
+            if stage.by_place or stage.block_map is not None or stage.sampled is not None
+        )
 
     def _total_cost(self, without: str) -> str:
         """Return the cost of all stages together, in the unit in which their costs add up.

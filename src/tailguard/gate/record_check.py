@@ -233,17 +233,6 @@ class RecordCheck:
         """Put the stages of the check before a plan that was made for the remaining budget."""
         return replace(plan, guarantee=self.guarantee, stages=(*self.stages, *plan.stages))
 
-    def adds_up(self, plan: Plan) -> bool:
-        """Whether a count may precede the plan: the plan's costs must add up as squares of mu."""
-        hidden = any(stage.shuffled or stage.sampled is not None for stage in plan.stages)
-        currencies = {stage.currency for stage in plan.stages}
-        return plan.admits_check and not hidden and currencies <= {"mu", "rho"}
-
-    def fits(self, whole: Event, coordinates: int) -> bool:
-        """Whether a run keeps the guarantee, if its plan releases ``coordinates`` numbers."""
-        distance = COORDINATE_DISTANCE.times(coordinates + self.coordinates)
-        return satisfies(whole, self.guarantee, distance=distance)
-
     def is_covered(self, event: Event) -> bool:
         """Whether both releases together cost at most ``event``."""
         both = Composed((self.count.event, self.kinds.event))
@@ -314,12 +303,13 @@ class RecordRule:
                 if check is None:
                     break
                 made, plan = make(check.rest)
-                if not check.adds_up(plan):
+                if not (plan.admits_check and plan.adds_up):
                     break
                 whole = Composed((check.event, plan.event))
+                distance = COORDINATE_DISTANCE.times(plan.coordinates + check.coordinates)
                 if not check.is_covered(whole):
                     apart = True
-                elif check.fits(whole, plan.coordinates):
+                elif satisfies(whole, guarantee, distance=distance):
                     return made, plan, check
                 else:
                     over += OVERSHOOT * (spent_share(guarantee, whole) - 1.0)

@@ -39,13 +39,14 @@ class RunBooks:
                 "random_state must be None when a ledger is given: a simulation is not private "
                 "and cannot be charged to a budget."
             )
-        ledger_unit = unit.budget if ledger is None else getattr(ledger, "unit", ROWS.budget)
-        if ledger_unit != unit.budget:
-            raise BudgetError(
-                f"ledger must count {unit.budget}, as this run does; it counts {ledger_unit}. A "
-                "cost in one has no counterpart in the other, and nothing is charged or released: "
-                "use a ledger of that unit."
-            )
+        if ledger is not None:
+            ledger_unit = getattr(ledger, "unit", ROWS.budget)
+            if ledger_unit != unit.budget:
+                raise BudgetError(
+                    f"ledger must count {unit.budget}, as this run does; it counts {ledger_unit}. "
+                    "A cost in one has no counterpart in the other, and nothing is charged or "
+                    "released: use a ledger of that unit."
+                )
         self.own = MemoryBooks()
         self.distance = EXACT
         self._guarantee, self._source = guarantee, source

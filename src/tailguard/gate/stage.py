@@ -111,17 +111,12 @@ class Stage:
             return cls(name, purpose, share.mu, times, size, **how)
         return cls(name, purpose, _mu_of_share(share), times, size, share=share, **how)
 
-    # Derived values are cached, because plans read them repeatedly.
-    @cached_property
-    def needs_places(self) -> bool:
-        """Whether it reads records by their places: in pairs, groups, blocks or samples."""
-        return self.by_place or self.block_map is not None or self.sampled is not None
-
     @property
     def reads_sample(self) -> bool:
         """Whether it reads the sample, and no other records."""
         return self.block_map == SAMPLE and self.within is None
 
+    # Derived values are cached, because plans read them repeatedly.
     @cached_property
     def asked(self) -> Event:
         """The requested cost of a release."""

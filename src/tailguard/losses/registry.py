@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from types import NoneType
 from typing import Any
 
@@ -64,8 +65,8 @@ def is_known(loss: object) -> bool:
     """Whether the exact class of a loss is registered, and all its attributes are parameters."""
     if not is_registered(loss, LOSSES | RECORD_LOSSES):
         return False
-    names = {field.name for field in fields(loss)}  # type: ignore[arg-type]
-    held = attributes_of(loss)
+    kind: Any = type(loss)
+    names, held = field_names(kind), attributes_of(loss)
     if held is None:
         return False
     for name, value in held.items():
@@ -73,6 +74,12 @@ def is_known(loss: object) -> bool:
         if name not in names or not is_parameter:
             return False
     return True
+
+
+@cache
+def field_names(kind: Any) -> frozenset[str]:
+    """Return the names of the fields of a dataclass."""
+    return frozenset(field.name for field in fields(kind))
 
 
 def attributes_of(value: object) -> dict[str, Any] | None:

@@ -112,23 +112,13 @@ def with_roundings(calibration: Calibration, roundings: int, share: float) -> Ca
     return calibrate(replace(before, roundings=roundings), share)
 
 
+@lru_cache(maxsize=1024)  # a plan and its run need the same; only numbers are cached
 def _calibrate(
     sensitivity: Sensitivity, mechanism: str, norm: str, share: float, size_term: float
 ) -> Calibration:
     """Calibrate on the finest lattice on which the statistic fits."""
     if sensitivity.norm != norm:
         raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
-    grid, scale, levels, charged = _finest(sensitivity, mechanism, share, size_term)
-    return Calibration(
-        sensitivity, mechanism, grid, scale, levels, charged, charged / (grid * scale)
-    )
-
-
-@lru_cache(maxsize=1024)  # a plan and its run need the same; only numbers are cached
-def _finest(
-    sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
-) -> tuple[float, float, int, float]:
-    """Return grid, scale and levels of the lattice, and the charged sensitivity."""
     # Within this range every float below is a normal number.
     if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
         raise InputError(
@@ -141,7 +131,8 @@ def _finest(
         else:
             grid, charged = _real_grid(sensitivity, scale, share, size_term)
         if _fits(sensitivity, grid):
-            return grid, scale, levels, charged
+            ratio = charged / (grid * scale)
+            return Calibration(sensitivity, mechanism, grid, scale, levels, charged, ratio)
     raise InputError(
         "n_rows must be small enough that sums stay exact: a total of up to "
         f"{sensitivity.largest_total:.3g} does not fit the lattice at a share of {share:.3g}; use "

@@ -33,15 +33,12 @@ class FlatEvents:
     @classmethod
     def total(cls, many: Iterable["FlatEvents"]) -> "FlatEvents":
         """Add up flat events: all of them happen, one after the other."""
-        first, *others = [each for each in many if each.leaves or each.blocks] or [cls()]
-        if not others:
-            return first
-        leaves = dict(first.leaves)
-        blocks = {name: dict(parts) for name, parts in first.blocks.items()}
-        for other in others:
-            for leaf, times in other.leaves.items():
+        leaves: dict[Event, int] = {}
+        blocks: dict[str, dict[int, FlatEvents]] = {}
+        for each in many:
+            for leaf, times in each.leaves.items():
                 leaves[leaf] = leaves.get(leaf, 0) + times
-            for name, parts in other.blocks.items():
+            for name, parts in each.blocks.items():
                 own = blocks.setdefault(name, {})
                 for block, part in parts.items():
                     own[block] = cls.total((own[block], part)) if block in own else part
@@ -112,8 +109,13 @@ class FlatEvents:
         mixed = self._mixed | other._mixed
         if other._squared_mu(mixed) > self._squared_mu(mixed) * (1.0 + ROUNDING):
             return False
-        if not _others_cover(self.leaves, other.leaves):
-            return False
+        for leaf in other.leaves:
+            if not isinstance(leaf, Gaussian):
+                # The tolerance, as for mu, is half of the amount by which budgets are rounded down.
+                family, size = _family_and_size(leaf)
+                n_planned = _count_as_large(self.leaves, family, size * (1.0 - ROUNDING))
+                if n_planned < _count_as_large(other.leaves, family, size):
+                    return False
         for name in mixed:
             planned = self.blocks.get(name, {}).values()
             for part in other.blocks.get(name, {}).values():
@@ -156,20 +158,6 @@ def flatten(event: Event) -> FlatEvents:
         case Event():
             return FlatEvents({event: 1})
     raise InputError(f"event must hold privacy events; got {shown(event)}.")
-
-
-def _others_cover(planned: Mapping[Event, int], spent: Mapping[Event, int]) -> bool:
-    """Whether the planned leaves cover the spent ones, Gaussian leaves aside.
-
-    The tolerance, as for mu, is half of the amount by which budgets are rounded down.
-    """
-    for leaf in spent:
-        if not isinstance(leaf, Gaussian):
-            family, size = _family_and_size(leaf)
-            n_planned = _count_as_large(planned, family, size * (1.0 - ROUNDING))
-            if n_planned < _count_as_large(spent, family, size):
-                return False
-    return True
 
 
 def _family_and_size(leaf: Event) -> tuple[tuple[Any, ...], float]:

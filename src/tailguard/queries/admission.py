@@ -15,15 +15,14 @@ Dwork, McSherry, Nissim and Smith 2006, Definition 3: a sensitivity is a propert
 that is evaluated.
 """
 
-from dataclasses import fields
-from functools import cache, cached_property
+from functools import cached_property
 from types import FunctionType, NoneType
 from typing import Any
 
 import numpy as np
 
 from tailguard.checks import InputError, QueryError
-from tailguard.losses.registry import attributes_of, is_known, is_registered
+from tailguard.losses.registry import attributes_of, field_names, is_known, is_registered
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.sets.registry import SETS
 
@@ -97,7 +96,7 @@ def _contents(holder: Any) -> dict[str, Any]:
     attributes = attributes_of(holder)
     if attributes is None:
         raise _more_than_fields(kind)
-    for name in attributes.keys() - _field_names(kind):
+    for name in attributes.keys() - field_names(kind):
         if not isinstance(getattr(kind, name, None), cached_property):
             raise _more_than_fields(kind)
     return attributes
@@ -105,11 +104,6 @@ def _contents(holder: Any) -> dict[str, Any]:
 
 def _more_than_fields(kind: Any) -> QueryError:
     return QueryError(f"query must hold only the fields of {kind.__qualname__}; got more.")
-
-
-@cache
-def _field_names(kind: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
 
 
 def _refusal(name: str, part: object) -> QueryError:

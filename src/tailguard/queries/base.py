@@ -211,12 +211,13 @@ def calibration_for(
     that are rounded to the lattice.
     """
     if isinstance(asked, Gaussian):
-        gaussian = query.calibrate(n_rows, n_features, asked.mu)
-        return query.with_roundings(gaussian, roundings, asked.mu)
-    if isinstance(asked, Laplace):
-        laplace = query.calibrate_pure(n_rows, n_features, asked.epsilon)
-        return query.with_roundings(laplace, roundings, asked.epsilon)
-    return query.calibrate_event(n_rows, n_features, asked)
+        share, calibration = asked.mu, query.calibrate(n_rows, n_features, asked.mu)
+    elif isinstance(asked, Laplace):
+        share = asked.epsilon
+        calibration = query.calibrate_pure(n_rows, n_features, asked.epsilon)
+    else:
+        return query.calibrate_event(n_rows, n_features, asked)
+    return calibration if roundings == 1 else query.with_roundings(calibration, roundings, share)
 
 
 def sum_sensitivity(

@@ -117,23 +117,19 @@ class Bins:
     @np.errstate(all="ignore")
     def index(self, values: ArrayLike) -> IntArray:
         """Return the bin of each value."""
-        value = np.asarray(values, dtype=np.float64)
+        value, signed = np.asarray(values, dtype=np.float64), self.transform == "signed"
         numbers, places = value.ravel(), np.empty(value.size, dtype=np.int64)
-        transformed, signed = self._transformed(numbers), self.transform == "signed"
+        if self.transform == "linear":
+            transformed = numbers / self.unit
+        else:
+            # The time of a logarithm is different for zero and infinity, which would reveal such a
+            # record. So magnitudes are cut to the range in which bins differ.
+            transformed = np.empty(value.size)
+            least, most = 0.0 if signed else 2.0**self.low, 2.0 ** max(self._last(), -self.low)
+            _find_sizes()(numbers, self.unit, least, most, 1.0 if signed else 0.0, transformed)
+            np.log2(transformed, out=transformed)
         _find_bins()(numbers, transformed, signed, self.low, self.per_unit, self.count - 1, places)
         return places.reshape(value.shape)
-
-    def _transformed(self, value: FloatArray) -> FloatArray:
-        """Return the transform of each value, or of its magnitude if bins are signed."""
-        if self.transform == "linear":
-            return value / self.unit
-        # The time of a logarithm is different for zero and infinity, which would reveal such a
-        # record. So magnitudes are cut to the range in which bins differ.
-        signed, sizes = self.transform == "signed", np.empty(value.size)
-        least = 0.0 if signed else 2.0**self.low
-        most = 2.0 ** max(self._last(), -self.low)
-        _find_sizes()(value, self.unit, least, most, 1.0 if signed else 0.0, sizes)
-        return np.log2(sizes, out=sizes)
 
     def _last(self) -> float:
         """Return the nominal upper end of the last bin, transformed."""

@@ -110,7 +110,7 @@ class ColumnHistograms(GaussianQuery):
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return center and inverse scale; refuse anything but one finite number per column."""
-        center, inverse_scale = (np.array(part, dtype=np.float64) for part in state)
+        center, inverse_scale = [np.array(part, dtype=np.float64) for part in state]
         for name, numbers in (("center", center), ("inverse_scale", inverse_scale)):
             if numbers.shape != (len(self.columns),) or not np.isfinite(numbers).all():
                 raise InputError(f"{name} must have one finite number per column.")
@@ -123,8 +123,8 @@ class ColumnHistograms(GaussianQuery):
         bin. Void records are counted in an extra place, which is dropped, so that the running time
         does not depend on them. The weight of a pair is the smaller weight of its members.
         """
-        center, inverse_scale = state
-        counts = np.zeros(self.n_counts, dtype=np.int64)
+        (center, inverse_scale), n_counts = state, self.n_counts
+        counts = np.zeros(n_counts, dtype=np.int64)
         first_bin = np.arange(len(self.columns)) * self.bins.count
         for chunk in chunks_of(block):
             values, void, weight = cells_of(chunk, self.columns), chunk.void(), chunk.weight
@@ -137,8 +137,8 @@ class ColumnHistograms(GaussianQuery):
             values *= inverse_scale
             places = self.bins.index(values)
             places += first_bin
-            places = np.where(void[:, None], self.n_counts, places)
-            counts += counted(places, self.n_counts, grid, weight)
+            places = np.where(void[:, None], n_counts, places)
+            counts += counted(places, n_counts, grid, weight)
         return counts
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:

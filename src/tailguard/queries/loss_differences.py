@@ -22,7 +22,7 @@ from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, sum_sensitivity
-from tailguard.queries.view import Sight, View
+from tailguard.queries.view import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +104,18 @@ class LossDifferences(GaussianQuery):
         """Sum the differences on the lattice, in units of the limit."""
         total = np.zeros(self.size, dtype=np.int64)
         candidates = zip(self.views, state, strict=True)
-        read = (view.read(block, weights, lengths=False) for view, weights in candidates)
+        read = [view.read(block, weights, lengths=False) for view, weights in candidates]
         for first, *others in zip(*read, strict=True):
             base = self.loss.value(first.score.T, first.target)
-            losses = (self._loss(sight) - base for sight in others)
-            shares = np.array([loss / self.limit for loss in losses])
+            shares = np.empty((self.size, base.size))
+            for share, sight in zip(shares, others, strict=True):  # one score per class is a column
+                score = self.loss.bounded(sight.score.T, *self.score_bounds)
+                share[:] = (self.loss.value(score, sight.target) - base) / self.limit
             shares = np.where(first.void | np.isnan(shares), 0.0, np.clip(shares, -self.gain, 1.0))
             if first.weight is not None:
                 shares *= first.weight
             total += rounded_sum(shares.T, grid, alone=block.alone)
         return total
-
-    def _loss(self, sight: Sight) -> FloatArray:
-        """Return the loss of each record; with several classes, from a column of scores each."""
-        return self.loss.value(self.loss.bounded(sight.score.T, *self.score_bounds), sight.target)
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""

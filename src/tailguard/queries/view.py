@@ -324,37 +324,31 @@ class Weighting:
         """Whether a weight depends on the score."""
         return self.kind in ("curvature", "expected-curvature", "squared-slope")
 
-    @property
-    def needs_lengths(self) -> bool:
-        """Whether a weight depends on the length of the row."""
-        return self.kind == "beyond"
-
     def of(self, view: View, seen: Sight) -> FloatArray:
         """Return the weights of one chunk's records, times their own weights in the table.
 
         For squared slopes the own weight is squared as well, since it is a factor of the slope.
         """
-        own, relative = seen.weight, self._of(view, seen)
-        relative = np.where(relative > 0.0, relative, 0.0)  # a comparison with NaN is false
-        if own is None:
-            return relative
-        return relative * (own * own if self.kind == "squared-slope" else own)
-
-    def _of(self, view: View, seen: Sight) -> FloatArray:
+        own = seen.weight
         if self.kind == "one":
-            return np.where(seen.void, 0.0, 1.0)
-        if self.kind == "beyond":
-            return np.where(seen.length > self.bound, 1.0, 0.0)
-        if self.kind == "squared-slope":
-            return np.minimum((view.slope(seen, self.slope_limit) / self.slope_limit) ** 2, 1.0)
-        if self.kind == "expected-curvature":
+            relative = np.where(seen.void, 0.0, 1.0)
+        elif self.kind == "beyond":
+            relative = np.where(seen.length > self.bound, 1.0, 0.0)
+        elif self.kind == "squared-slope":
+            slope = view.slope(seen, self.slope_limit) / self.slope_limit
+            relative = np.minimum(slope**2, 1.0)
+            own = None if own is None else own * own
+        elif self.kind == "expected-curvature":
             assert view.loss is not None
             expected = view.loss.expected_curvature(seen.score) / self.bound
-            return np.where(seen.void, 0.0, np.minimum(expected, 1.0))
-        above = view.slope(seen, self.slope_limit, self.half_step)
-        below = view.slope(seen, self.slope_limit, -self.half_step)
-        rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)
-        return np.minimum(rise / self.bound, 1.0)
+            relative = np.where(seen.void, 0.0, np.minimum(expected, 1.0))
+        else:
+            above = view.slope(seen, self.slope_limit, self.half_step)
+            below = view.slope(seen, self.slope_limit, -self.half_step)
+            rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)
+            relative = np.minimum(rise / self.bound, 1.0)
+        relative = np.where(relative > 0.0, relative, 0.0)  # a comparison with NaN is false
+        return relative if own is None else relative * own
 
 
 def check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]) -> None:

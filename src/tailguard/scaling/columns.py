@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IndexArray
+from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Stage
 from tailguard.queries.base import Query
 from tailguard.queries.column_histograms import Bins, ColumnHistograms
@@ -63,14 +64,17 @@ class MeasuredColumns:
         """Whether the target may be shifted."""
         return self.intercept and self.residual
 
-    def unmet_shift(self, target_scale: float) -> float:
-        """Return the shift of scores under a log link, if no intercept absorbs the target's scale.
 
-        Dividing the target by its scale also divides the expected target. So every score falls by
-        the logarithm of the scale.
-        """
-        scaled_only = self.target and not self.residual and not self.intercept
-        return float(np.log(target_scale)) if scaled_only else 0.0
+def columns_of(problem: Problem) -> MeasuredColumns:
+    """Return the columns that are measured, by the public facts."""
+    return MeasuredColumns(
+        problem.n_features,
+        target=problem.link.scaled,
+        offset=problem.has_offset,
+        intercept=problem.intercept,
+        residual=problem.link.residual,
+        levels=problem.levels,
+    )
 
 
 @dataclass(eq=False)
@@ -139,7 +143,10 @@ class ColumnScales:
             if columns.residual:
                 target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
-        offset_center += columns.unmet_shift(target_scale)
+        if columns.target and not columns.residual and not columns.intercept:
+            # Dividing the target of a log link by its scale also divides the expected target. So
+            # every score falls by the logarithm of the scale, which no intercept absorbs.
+            offset_center += float(np.log(target_scale))
         return Units(
             center[:n_features],
             scale[:n_features],
@@ -228,7 +235,8 @@ class ColumnQueries:
         ``center`` is subtracted and the result is divided by ``unit``, each with one number per
         chosen column. If a stage reads a sample, counts and noise are scaled to all records.
         """
-        query = ColumnHistograms(tuple(self.indices[c] for c in chosen), bins, paired=paired)
+        columns = tuple(np.take(self.indices, chosen).tolist())
+        query = ColumnHistograms(columns, bins, paired=paired)
         center = np.zeros(chosen.size) if center is None else center
         inverse_scale = np.ones(chosen.size) if unit is None else 1.0 / unit
         state = (center, inverse_scale)

@@ -15,6 +15,7 @@ all normalised curves, the one that correlates most with the released counts is 
 squares.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -158,16 +159,17 @@ def _detected_fits(
     units: FloatArray,
     bins: Bins,
     stage: Stage,
-) -> list[tuple[int, LocationScaleFit, float]]:
-    """Release histograms of the chosen columns; return the fits that exceed the noise."""
+) -> Iterator[tuple[int, LocationScaleFit, float]]:
+    """Release histograms of the chosen columns; yield the fits that exceed the noise."""
     if not chosen.size:
-        return []
+        return
     center, unit = measured.center[chosen], units[chosen]
     counts, noise_std = queries.histograms(chosen, bins, stage, center=center, unit=unit)
-    fits = [fit_location_scale(row, bins, queries.session.n_rows(), noise_std) for row in counts]
     least = detection_threshold(chosen.size, FALSE_LOCATION, LOCATION_WINDOWS)
-    fitted = zip(map(int, chosen), fits, map(float, unit), strict=True)
-    return [fit for fit in fitted if fit[1].significance > least and fit[1].share > LEAST_SHARE]
+    for column, row, its_unit in zip(chosen, counts, unit, strict=True):
+        fitted = fit_location_scale(row, bins, queries.session.n_rows(), noise_std)
+        if fitted.significance > least and fitted.share > LEAST_SHARE:
+            yield int(column), fitted, float(its_unit)
 
 
 def _adopt(

@@ -105,8 +105,7 @@ class NoisyDistribution:
         the bulk of both releases, counts are averaged, since far records remain far. The bins from
         ``held[0]`` to ``held[1]`` are known to hold records, so they are always kept.
         """
-        kept, significance = bulk_of(counts, noise_std)
-        first, last, _ = _bulk_ends(counts, noise_std)
+        kept, first, last, significance = bulk_of(counts, noise_std)
         used, pooled, noise = counts, counts, noise_std
         kept[slice(*held)] = True
         if earlier is not None and earlier.counts is not None:
@@ -187,22 +186,18 @@ class NoisyDistribution:
         return float(np.interp(level, below, self.edges))
 
 
-def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Return which bins hold records, and the significance of the bulk.
+def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, int, int, float]:
+    """Return which bins hold records, the ends of the bulk, and its significance.
 
     These bins are the bulk around the most significant window, and bins that surely hold records.
-    The significance is the height of that window in standard deviations of the noise.
+    The ends are the bulk's first bin and the bin after its last. The significance is the height of
+    that window in standard deviations of the noise.
     """
-    low, high, significance = _bulk_ends(counts, noise_std)
+    low, high, significance = most_significant_window(counts, noise_std)
+    low, high = _grown(counts, low, high, BIN_SIGNIFICANCE * noise_std)
     kept = counts > SURE * noise_std  # for example, a code for missing values
     kept[low:high] = True
-    return kept, significance
-
-
-def _bulk_ends(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
-    """Return the bulk's first bin, the bin after its last, and its significance."""
-    low, high, significance = most_significant_window(counts, noise_std)
-    return (*_grown(counts, low, high, BIN_SIGNIFICANCE * noise_std), significance)
+    return kept, low, high, significance
 
 
 def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:

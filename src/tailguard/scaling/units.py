@@ -214,7 +214,9 @@ def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False)
     if not shifted:
         return scales
     if scales.detected.any():
-        _locate_target(queries, scales, queries.stage("location"))
+        scales.often_zero[:] = False  # the centre of the target may be zero
+        location = queries.stage("location")
+        find_locations(queries, scales, location, location)
         if queries.plans("scale"):
             find_scales(queries, scales)
         return scales
@@ -228,12 +230,7 @@ def _constant(queries: ColumnQueries) -> ColumnScales:
     rest = Stage("rest", "the rest of the budget", mu, releases, SIZE_BINS.count)
     scales = find_sizes(queries, rest)
     if scales.detected.any():
-        _locate_target(queries, scales, rest)
+        scales.often_zero[:] = False
+        find_locations(queries, scales, rest, rest)
         scales.scale[:] = np.nan
     return scales
-
-
-def _locate_target(queries: ColumnQueries, scales: ColumnScales, stage: Stage) -> None:
-    """Release the centre of the target, even if most of its values are zero."""
-    scales.often_zero[:] = False
-    find_locations(queries, scales, stage, stage)

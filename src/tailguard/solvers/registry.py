@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import check_choice, check_methods, class_called, require, shown
+from tailguard.checks import check_choice, check_methods, class_called, require
 from tailguard.gate.engine import Solver
 from tailguard.gate.plan import RIDGE, Plan, Problem, beyond_floats
 from tailguard.gate.stage import WEIGHT
@@ -57,7 +57,8 @@ def planned_guarantee(solver: object, asked: Guarantee, ledger: object) -> Guara
     ledger gets the largest guarantee that the ledger's privacy filter admits. A solver object has
     no exception, as a theorem derives its noise from its own guarantee.
     """
-    return within_filter(asked, ledger) if isinstance(solver, str) else asked
+    no_filter = ledger is None or not isinstance(solver, str)
+    return asked if no_filter else within_filter(asked, ledger)
 
 
 def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tuple[Solver, Plan]:
@@ -73,7 +74,7 @@ def plan_for(choice: str | Solver, problem: Problem, guarantee: Guarantee) -> tu
     require(
         problem.ridge == 0.0 or RIDGE in plan.settings,
         "alpha must be 0 unless solver 'whitened-newton' fits the model, which adds the ridge; got "
-        f"{shown(problem.ridge)}.",
+        f"{problem.ridge!r}.",
     )
     require(
         not problem.by_person or plan.takes_persons,

@@ -24,25 +24,14 @@ from tailguard.privacy.events import Gaussian
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
-from tailguard.scaling.columns import MeasuredColumns
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
 from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW, fewest_records, read_octaves
 from tailguard.scaling.units import find_columns, find_target, histogram_stages
 from tailguard.solvers.session import BudgetSession
 
-
-def columns_of(problem: Problem) -> MeasuredColumns:
-    """Return the columns that are measured, by the public facts."""
-    return MeasuredColumns(
-        problem.n_features,
-        target=problem.link.scaled,
-        offset=problem.has_offset,
-        intercept=problem.intercept,
-        residual=problem.link.residual,
-        levels=problem.levels,
-    )
-
+__all__ = ["FEATURES", "SharedScale", "columns_of"]
 
 FEATURES = "feature scale"
 FEATURES_SHARE = 0.4  # of the budget of units, if the target is measured too

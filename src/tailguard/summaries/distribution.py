@@ -342,23 +342,23 @@ def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
 
     The bin of zeros may hide all other cells, so another search leaves it out.
     """
-    kept, significance = bulk_of(counts, noise_std)
+    kept, *_, significance = bulk_of(counts, noise_std)
     zero = counts.size // 2
     folded = counts[zero + 1 :] + counts[:zero][::-1]
-    kept_folded, folded_height = bulk_of(folded, math.sqrt(2.0) * noise_std)
+    kept_folded, *_, folded_height = bulk_of(folded, math.sqrt(2.0) * noise_std)
     if folded_height > significance:  # as in a column centred at zero
         significance = folded_height
         kept |= np.concatenate([kept_folded[::-1], [False], kept_folded])
     kept[zero] |= counts[zero] > SEEN_ZERO * noise_std
     others = counts.copy()
     others[zero] = 0.0
-    beside, stands_out = bulk_of(others, noise_std)
+    beside, *_, stands_out = bulk_of(others, noise_std)
     if stands_out > SEEN_BESIDE_ZERO:
         kept |= beside
     # Octaves of the other sign are far from the bulk in this histogram, though near it in value.
     mirrored = binary_dilation(kept, iterations=NEAR_BINS)[::-1] & ~kept
     mirrored[[0, zero, -1]] = False
-    kept_mirrored, stands_out = bulk_of(np.where(mirrored, counts, 0.0), noise_std)
+    kept_mirrored, *_, stands_out = bulk_of(np.where(mirrored, counts, 0.0), noise_std)
     if stands_out > SEEN_ACROSS_ZERO:
         kept |= kept_mirrored & mirrored
     return kept, significance

@@ -10,6 +10,7 @@ import tailguard as tg
 from support.whitened import example_fit, example_run
 from tailguard.gate.plan import Problem
 from tailguard.queries.column_histograms import Bins
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton import allocation
@@ -25,7 +26,6 @@ from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
 from tailguard.solvers.newton.state import Estimate
-from tailguard.solvers.units import columns_of
 
 N_ROWS = 20_000
 

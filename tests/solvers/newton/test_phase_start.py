@@ -10,7 +10,7 @@ from support.fits import plain_fit, reserved
 from support.spy import run_over
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
-from tailguard.solvers.newton import phase_start, solver, start
+from tailguard.solvers.newton import solver, start
 from tailguard.solvers.newton.schedule import ROW_NORM_BINS, Shares, stages_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.state import NewtonIterate
@@ -30,7 +30,7 @@ def fit_spied(noise, *, name, n_rows, mu):
     X = rng.standard_normal((n_rows, 3))
     y = 3.0 + X @ [0.0, 0.8, 0.0] + noise(rng, X)
     problem = Problem(tg.losses.Squared(), n_rows, 3, intercept=True)
-    honest = getattr(phase_start, name)
+    honest = getattr(start, name)
 
     def spied(session, fit):
         fit = honest(session, fit)
@@ -41,7 +41,7 @@ def fit_spied(noise, *, name, n_rows, mu):
         return fit
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phase_start, name, spied)
+        patch.setattr(start, name, spied)
         *_, plan = run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
     return fits, plan
 
@@ -70,7 +70,7 @@ def test_later_looks_know_their_middle():
 
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
 def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
-    told, honest = [], phase_start.whiten
+    told, honest = [], start.whiten
 
     def spied(moments, level, *, curved):
         told.append(curved)
@@ -79,8 +79,7 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 3))
     y = (rng.random(len(X)) < 0.5).astype(float)
-    for module in (phase_start, start):
-        monkeypatch.setattr(module, "whiten", spied)
+    monkeypatch.setattr(start, "whiten", spied)
     run_over(WhitenedNewton(), Problem(loss, len(X), 3, intercept=True), X, y, tg.GDP(2.0), seed=0)
     logistic = isinstance(loss, tg.losses.Logistic)
     assert (len(told) > 1) == logistic  # curvature that does not vary is not released
@@ -105,7 +104,7 @@ def looked_at_slopes(center, *, diagnostic_phases=(0,), intercept=True, mu=20.0)
     session, fit = fit_over(
         X, y, loss=tg.losses.Squared(), shares=shares, intercept=intercept, mu=mu
     )
-    fit = phase_start.release_residuals(session, fit)
+    fit = start.release_residuals(session, fit)
     assert fit.clipping.slopes.seen
     return session, fit
 
@@ -132,7 +131,7 @@ def test_later_looks_move_no_fit():
     arrived = NewtonIterate(fit.weights, fit.weights, 0.1, 2_000)
     fit = replace(fit, iterates=(arrived,), weights=np.array([0.0, 0.0, 3.0]))
     session._spent = 0.0
-    later = phase_start.release_residuals(session, fit)
+    later = start.release_residuals(session, fit)
     assert later.weights[-1] == 3.0
     assert later.clipping.slopes.center == pytest.approx(-1.0, abs=0.3)
 
@@ -207,7 +206,7 @@ def looked_at_rows(*, intercept=True, exposed=False, arrived=False):
     iterates = (NewtonIterate(weights, weights, 0.1, len(X)),) * arrived
     geometry = replace(fit.geometry, largest_curvature=4.0 * 0.3)
     fit = replace(fit, geometry=geometry, weights=weights, iterates=iterates)
-    rows = phase_start.release_row_norms(session, fit).clipping.rows
+    rows = start.release_row_norms(session, fit).clipping.rows
     assert rows.seen
     return rows
 
@@ -232,7 +231,7 @@ def test_weaker_weights_hide_no_lengths_of_rows_that_were_seen():
     X = np.hstack([rng.random((n_rows, 10)) < 0.1, rng.standard_normal((n_rows, 10))])
     X[:, 10:] *= rng.lognormal(0.0, 0.7, (n_rows, 1))
     y = rng.poisson(4.0 * np.exp(0.3 * X[:, 10])).astype(float)
-    honest = phase_start.release_row_norms
+    honest = start.release_row_norms
 
     def spied(session, fit):
         fit = honest(session, fit)
@@ -241,7 +240,7 @@ def test_weaker_weights_hide_no_lengths_of_rows_that_were_seen():
 
     for seed in range(8):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(phase_start, "release_row_norms", spied)
+            patch.setattr(start, "release_row_norms", spied)
             problem = Problem(tg.losses.Poisson(), *X.shape, intercept=True)
             run_over(WhitenedNewton(), problem, X, y, tg.GDP(0.75), seed=seed)
     first, later = ends[::2], ends[1::2]

@@ -13,8 +13,8 @@ from tailguard.queries.bins import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
 from tailguard.solvers.newton.covariance import no_intervals, solution
-from tailguard.solvers.newton.phase_start import curvature_weighting
 from tailguard.solvers.newton.schedule import HEADROOM
+from tailguard.solvers.newton.start import curvature_weighting
 
 N_ROWS = 20_000
 SLOPES = np.array([0.5, -0.4, 0.2])

@@ -88,7 +88,7 @@ def test_shares_by_which_a_run_could_not_go_on_are_refused_before_anything_is_sp
     given, sentence
 ):
     with pytest.raises(tg.InputError, match=re.escape(sentence)):
-        Shares(**given)
+        WhitenedNewton(shares=Shares(**given))
 
 
 def test_a_sample_of_more_records_than_there_are_is_refused_by_the_plan():

@@ -7,7 +7,7 @@ from scipy.special import logit
 import tailguard as tg
 from support.spy import run_over, spent_mu
 from tailguard.gate.plan import Problem
-from tailguard.solvers.newton import phase_start, solver
+from tailguard.solvers.newton import solver, start
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.constant import fall_back_to_constant
 from tailguard.solvers.newton.solver import WhitenedNewton
@@ -42,7 +42,7 @@ def alone(loss, mean, mu, seed, *, exposed=False):
     method = WhitenedNewton(shares=shares_for(problem, mu))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver, "fall_back_to_constant", spied)
-        patch.setattr(phase_start, "release_row_norms", lambda session, fit: fit)
+        patch.setattr(start, "release_row_norms", lambda session, fit: fit)
         _, gate, plan = run_over(method, problem, X, y, tg.GDP(mu), seed=seed, exposure=exposure)
     return constants, gate, plan
 
@@ -123,7 +123,7 @@ def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left
     X, y = rng.standard_normal((N_ROWS, 3)), 7.0 + rng.standard_normal(N_ROWS)
     problem = Problem(tg.losses.Quantile(level), N_ROWS, 3, intercept=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phase_start, "release_residuals", lambda session, fit: fit)
+        patch.setattr(start, "release_residuals", lambda session, fit: fit)
         solution, gate, _ = run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
     assert (solution.coef == 0.0).all()
     assert np.mean(y < solution.intercept) == pytest.approx(level, abs=0.06)

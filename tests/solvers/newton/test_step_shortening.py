@@ -9,7 +9,7 @@ import tailguard as tg
 from support.fits import plain_fit
 from support.whitened import example_fit
 from tailguard.solvers.newton.newton import step
-from tailguard.solvers.newton.phase_start import start_phase
+from tailguard.solvers.newton.start import start_phase
 from tailguard.solvers.newton.whitening import StepShortening, Whitening
 
 RNG = np.random.default_rng(0)

@@ -11,8 +11,9 @@ any order errs by at most (m - 1) u / (1 - (m - 1) u) times the sum of their mag
 Casacuberta, Shoemate, Vadhan and Wagaman 2022 show why the error must be charged.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,15 +139,17 @@ class RecordBlock:
     def _chosen(
         self, features: Features, places: slice | IntArray, first: int | None
     ) -> "RecordBlock":
-        beside = {name: getattr(self, name) for name in (*BESIDE, *OF_PERSONS)}
-        picked = {name: None if v is None else v[places] for name, v in beside.items()}
-        return RecordBlock(features, **picked, first=first)
+        beside: dict[str, Any] = {}
+        for name in (*BESIDE, *OF_PERSONS):
+            values = getattr(self, name)
+            beside[name] = None if values is None else values[places]
+        return RecordBlock(features, **beside, first=first)
 
 
-def chunks_of(block: RecordBlock) -> list[RecordBlock]:
+def chunks_of(block: RecordBlock) -> Iterator[RecordBlock]:
     """Cut a block into its chunks."""
-    starts = range(0, block.n_rows, CHUNK_ROWS)
-    return [block.rows(start, start + CHUNK_ROWS) for start in starts]
+    for start in range(0, block.n_rows, CHUNK_ROWS):
+        yield block.rows(start, start + CHUNK_ROWS)
 
 
 Together: TypeAlias = Literal["none", "some", "groups", "all"]

@@ -75,7 +75,8 @@ class PersonRule:
                     f"{name} must be left out without person=, the column or the array of keys "
                     f"that identify persons; got {got!r}."
                 )
-            return cls(None, Unit(one_row_per_person=one_row_per_person))
+            plain = one_row_per_person is False
+            return cls() if plain else cls(None, Unit(one_row_per_person=one_row_per_person))
         if max_rows is None:
             raise InputError(
                 "max_rows must be given beside person=: how many rows of a person are used at "
@@ -180,9 +181,9 @@ class PersonRule:
 
     def check_lengths(self, n_rows: int, **beside: Any) -> None:
         """Refuse columns that are longer or shorter than X; the error does not reveal lengths."""
-        for name, given in _by_argument(beside):
+        for name, given in _by_argument(beside) if self.keys is not None else ():
             column = getattr(given, "column", given)
-            if self.keys is not None and column is not None and not isinstance(column, str):
+            if column is not None and not isinstance(column, str):
                 length = len(one_column(column, name)[1])
                 require(
                     length == n_rows,

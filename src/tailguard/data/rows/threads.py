@@ -80,8 +80,10 @@ class _BlasLimit:
 
     def __enter__(self) -> None:
         with self._lock:
-            before = [library.num_threads for library in _libraries()]
-            _set_threads([1] * len(before))  # other code may have changed the limit
+            before = []
+            for library in _libraries():
+                before.append(library.num_threads)
+                library.set_num_threads(1)  # other code may have changed the limit
             self._before = before if self._before is None else self._before
             self._n_inside += 1
 
@@ -89,15 +91,16 @@ class _BlasLimit:
         with self._lock:
             self._n_inside = max(0, self._n_inside - 1)  # a fork resets the state
             if self._n_inside == 0 and self._before is not None:
-                _set_threads(self._before)
+                for library, count in zip(_libraries(), self._before, strict=True):
+                    library.set_num_threads(count)
                 self._before = None
 
     def begin_anew(self) -> None:
         """Reset the state in a forked process, which lacks the other threads."""
         before = self._before
         self.__init__()  # type: ignore[misc]
-        if before is not None:
-            _set_threads(before)
+        for library, count in zip(_libraries(), before or (), strict=before is not None):
+            library.set_num_threads(count)
 
 
 limited_blas = _BlasLimit()
@@ -125,8 +128,3 @@ def _libraries() -> list[Any]:
     """
     libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return libraries
-
-
-def _set_threads(counts: list[int]) -> None:
-    for library, count in zip(_libraries(), counts, strict=True):
-        library.set_num_threads(count)

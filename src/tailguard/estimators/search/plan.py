@@ -41,12 +41,12 @@ from tailguard.privacy.tries import NumberOfTries
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import LARGEST_FEATURE, View
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.units import find_target, histogram_stages
 from tailguard.solvers.newton.constant import run_constant_plan
 from tailguard.solvers.newton.outlook import constant_stages
 from tailguard.solvers.registry import plan_for
 from tailguard.solvers.session import BEYOND_FLOATS, BudgetSession
-from tailguard.solvers.units import columns_of
 
 # Limits of a difference of losses: 0.5 for log-loss, in natural logarithms; 2 for a log link, in
 # units of the target's scale; and for other links, the loss of a residual of CLIP_SCALES scales.

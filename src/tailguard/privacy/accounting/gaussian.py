@@ -76,7 +76,12 @@ def epsilon_of(mu: float, delta: float) -> float:
 
     *Reference.* Dong, Roth and Su 2022, Corollary 2.13.
     """
-    mu, target = check_cost("mu", mu), math.log(check_open_unit("delta", delta))
+    return _epsilon_of(check_cost("mu", mu), check_open_unit("delta", delta))
+
+
+@lru_cache(maxsize=1024)  # as below
+def _epsilon_of(mu: float, delta: float) -> float:
+    target = math.log(delta)
     if math.isinf(mu):
         return math.inf
     if _log_delta(mu, 0.0) <= target:

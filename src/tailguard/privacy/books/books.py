@@ -314,15 +314,16 @@ def own_copy(event: Event) -> Event:
             "event must be of the classes of tailguard.privacy.events, whose costs are known; got "
             f"a {kind.__qualname__}."
         )
-    return kind(**{each.name: _own_value(getattr(event, each.name)) for each in fields(kind)})
-
-
-def _own_value(value: object) -> object:
-    """Copy a field of an event: a plain number or text, or copies of events."""
-    if isinstance(value, Event):
-        return own_copy(value)
-    if isinstance(value, tuple):
-        return tuple([own_copy(each) for each in value])
-    if isinstance(value, Real):
-        return int(value) if isinstance(value, Integral) else float(value)
-    return str(value)
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        value = getattr(event, field.name)
+        if isinstance(value, Event):
+            value = own_copy(value)
+        elif isinstance(value, tuple):
+            value = tuple(map(own_copy, value))
+        elif isinstance(value, Real):
+            value = int(value) if isinstance(value, Integral) else float(value)
+        else:
+            value = str(value)
+        values[field.name] = value
+    return kind(**values)

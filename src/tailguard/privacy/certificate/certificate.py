@@ -19,7 +19,6 @@ from tailguard.checks import (
     check_failure,
     check_integer,
     check_version,
-    require,
     shown,
 )
 from tailguard.privacy import events
@@ -138,7 +137,8 @@ class Certificate:
     def __post_init__(self) -> None:
         check_integer("n_rows", self.n_rows, minimum=1)
         check_choice("mode", self.mode, get_args(Mode))
-        require(isinstance(self.unit, Unit), f"unit must be a Unit; got {shown(self.unit)}.")
+        if not isinstance(self.unit, Unit):
+            raise InputError(f"unit must be a Unit; got {shown(self.unit)}.")
 
     @cached_property
     def total(self) -> TotalCost:

@@ -42,9 +42,8 @@ class Regime:
     below: Mapping[str, float] = field(default_factory=dict)
     above: Mapping[str, float] = field(default_factory=dict)
 
-    def holds(self, problem: Problem, facts: set[str], mu: float) -> bool:
-        """Whether the regime applies to the problem at this budget."""
-        budget, sizes = problem.n_rows * mu, _sizes(problem)
+    def holds(self, facts: set[str], budget: float, sizes: Mapping[str, float]) -> bool:
+        """Whether the regime applies to these facts at this ``budget = n * mu``."""
         return (
             facts >= {*self.losses.split()}
             and all(budget < limit * sizes[name] for name, limit in self.below.items())
@@ -210,8 +209,9 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     facts = _facts(problem, robust=robust, sampled=sample > 0)
     facts |= {"within-bounds"} if shares.bound < LARGEST_FEATURE else set()
     chosen: dict[str, Any] = {}
+    sizes = _sizes(problem)
     for regime in REGIMES.values():
-        if regime.holds(problem, facts, mu):
+        if regime.holds(facts, budget, sizes):
             chosen |= regime.shares
     if "outcomes" in facts:
         chosen["balanced"] = problem.n_rows * mu**2 < BALANCED_BELOW * problem.size
@@ -228,12 +228,11 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
 def corrected_from(problem: Problem, *, robust: bool) -> float:
     """Return the ``n * mu`` from which the correction by contributions runs; infinity if never."""
     facts, sizes = _facts(problem, robust=robust, sampled=False), _sizes(problem)
-    limits = [
-        max(limit * sizes[name] for name, limit in regime.above.items())
-        for regime in REGIMES.values()
-        if "correction" in regime.shares and facts >= {*regime.losses.split()}
-    ]
-    return min(limits, default=math.inf)
+    least = math.inf
+    for regime in REGIMES.values():
+        if "correction" in regime.shares and facts >= {*regime.losses.split()}:
+            least = min(least, max(limit * sizes[name] for name, limit in regime.above.items()))
+    return least
 
 
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
@@ -308,9 +307,9 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
     """Give histograms the share at which columns stand out, but leave enough to the rounds."""
     residual, n_categorical = problem.link.residual, len(problem.levels)
     n_measured = problem.n_features - sum(map(len, problem.levels))
-    for_one, for_measured, for_levels = (
-        _share_to_detect(n, problem, mu) for n in (1, n_measured, n_categorical)
-    )
+    for_one = _share_to_detect(1, problem, mu)
+    for_measured = _share_to_detect(n_measured, problem, mu)
+    for_levels = _share_to_detect(n_categorical, problem, mu)
 
     def limited_share(name: str, least: float, share: float = for_measured) -> float:
         factor, largest = DETECTING[name]

@@ -88,8 +88,6 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
 
 def choose_fit(session: FitSession, fit: Fit) -> Fit:
     """Compare the fit, half of it and its constant in one release, and keep the best."""
-    if not session.plans("choice of fit"):
-        return fit
     loss, geometry, whole = session.loss, fit.geometry, fit.whitened
     # A likelihood's constant is that of its start; with residuals, the fit's score of a mean row.
     origin = geometry.inverse @ fit.iterates[0].start if loss.link.curved else whole

@@ -12,6 +12,7 @@ Hampel, Ronchetti, Rousseeuw and Stahel 1986, Section 6.3 (Mallows estimators an
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -329,9 +330,8 @@ def choose_clip(
     """
     width = rows.width
     slope_limits = slopes.limits
-    kept = np.array([slopes.curvature(limit) for limit in slope_limits])
-    slope_variance = np.array([slopes.variance(limit) for limit in slope_limits])
-    bias = np.array([slopes.bias(limit) for limit in slope_limits])
+    moments = [(slopes.curvature(h), slopes.variance(h), slopes.bias(h)) for h in slope_limits]
+    kept, slope_variance, bias = np.array(moments).T
     # Rows with small targets and rows with large ones have biases of opposite sign, whose mean may
     # pass zero at some limit. So the bias is at least that of any higher limit.
     squared_bias = shift * np.maximum.accumulate(np.abs(bias)[::-1])[::-1] ** 2
@@ -351,10 +351,10 @@ def choose_clip(
         chosen = int(np.argmin(error))
         fields = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, fields)))
-    best = min(clips, key=lambda clip: clip.error)
+    best = min(clips, key=attrgetter("error"))
     if not slopes.row_weighted:
         return best
     # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
     acceptable = (1.0 + MISFIT / width) * best.error
     candidates = (clip for clip in clips if clip.error <= acceptable)
-    return max(candidates, key=lambda clip: clip.row_limit, default=best)
+    return max(candidates, key=attrgetter("row_limit"), default=best)

@@ -24,6 +24,7 @@ from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, is_asymmetric
@@ -33,7 +34,6 @@ from tailguard.solvers.newton.outlook import constant_hides, constant_stages, re
 from tailguard.solvers.newton.schedule import HEADROOM, SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import Whitening
-from tailguard.solvers.units import columns_of
 
 CONSTANT_ONLY = "constant_only"
 """The setting that marks the plan of a constant without coefficients."""
@@ -187,8 +187,8 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     return max(mean, noise, 1e-12) / max(exposure, 0.1)
 
 
-def score_bounds(session: FitSession, fit: Fit) -> tuple[float, float]:
-    """Return the smallest and largest score of a prediction, in the user's units.
+def score_bounds(fit: Fit) -> tuple[float, float]:
+    """Return the smallest and largest score of a log link without exposures, in the user's units.
 
     With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
     arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
@@ -201,12 +201,10 @@ def score_bounds(session: FitSession, fit: Fit) -> tuple[float, float]:
     wider, the value that one in 200 positive targets is below. A Poisson loss has no lower bound,
     since a mean that is too small costs only a logarithm.
 
-    *Edge cases.* With exposures there are no bounds: a rate may be far larger than any target if
-    exposures are short, and far smaller if they are long.
+    With exposures nothing bounds a rate: it may be far larger than any target if exposures are
+    short, and far smaller if they are long.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
-    if session.problem.has_offset or not geometry.loss.link.log:
-        return -math.inf, math.inf
     least, largest = 0.0, geometry.mean_target
     if not geometry.loss.canonical:  # slopes are not differences of targets
         least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)

@@ -88,6 +88,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     geometry, problem = fit.geometry, session.problem
     units, link, size = geometry.units, problem.link, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
+    bounded = link.log and not problem.has_offset
     jacobian, why = units.jacobian(link), no_intervals(session, fit)
     noise, total, unknown = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(total)
@@ -121,10 +122,9 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         reasons[reasons == ""] = f"{NO_INTERVAL}: {why}"
         notes.append(f"no intervals: {why}")
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
-    corrected = fit.weights if estimate is None else estimate.weights
-    center = np.nan_to_num(np.append(*units.coefficients(corrected, link)))
+    corrected = None if estimate is None else units.coefficients(estimate.weights, link)
     return Solution(
-        center=None if estimate is None else center,
+        center=None if corrected is None else np.nan_to_num(np.append(*corrected)),
         # Units near the limits of floats can carry a coefficient beyond them.
         coef=np.nan_to_num(coef),
         intercept=float(np.nan_to_num(intercept)),
@@ -140,7 +140,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
-        score_bounds=score_bounds(session, fit),
+        score_bounds=score_bounds(fit) if bounded else (-math.inf, math.inf),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 
@@ -181,8 +181,8 @@ def depend_on(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) 
     An intercept depends on columns, since their centres shift it.
     """
     restricted = jacobian * columns
-    partial, total = (np.diag(each @ covariance @ each.T) for each in (restricted, jacobian))
-    return np.asarray(partial > UNRESOLVED * total)
+    partial = np.diag(restricted @ covariance @ restricted.T)
+    return np.asarray(partial > UNRESOLVED * np.diag(jacobian @ covariance @ jacobian.T))
 
 
 def unresolved(fit: Fit) -> BoolArray:
@@ -194,18 +194,7 @@ def unresolved(fit: Fit) -> BoolArray:
         return fit.estimate.unresolved
     if not fit.iterates:
         return np.arange(fit.weights.size) < fit.geometry.units.center.size
-    return hidden_by_noise(fit.geometry, 1.0 - UNRESOLVED)
-
-
-def hidden_by_noise(geometry: Geometry, share: float) -> BoolArray:
-    """Return which weights noise hides by more than ``share``.
-
-    Raising eigenvalues added that part of a column's second moment, or the column may be a sum of
-    others.
-    """
-    whitening = geometry.whitening
-    added = whitening.released_shares < 1.0 - share
-    return np.asarray(~geometry.left_out & (added | whitening.collinear(share)))
+    return ~fit.geometry.left_out & fit.geometry.whitening.hides(1.0 - UNRESOLVED)
 
 
 def no_intervals(session: FitSession, fit: Fit) -> str | None:
@@ -305,7 +294,7 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         tail_hidden = share_of_constant(fit, std) > UNRESOLVED
     return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
-        (hidden_by_noise(geometry, UNRESOLVED), RAISED_COLUMN),
+        (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
     ]

@@ -27,8 +27,8 @@ from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import SURE
 from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.phase_start import curvature_weighting
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
+from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Correction, Fit
 from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable
@@ -51,10 +51,10 @@ CLIPPED_SHARES = (0.7, 0.08)
 def debias(session: FitSession, fit: Fit) -> Fit:
     """Move the fit in two directions to the zero of gradients that are clipped far higher.
 
-    The fit does not change if the plan has no debiasing, or if noise hides the residuals.
+    The fit does not change if noise hides the residuals.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
-    if not slopes.seen or not session.plans("debiasing"):
+    if not slopes.seen:
         return fit
     n_rows, basis = session.problem.n_rows, directions(fit)
     stage, first = session.stage("debiasing"), fit.clipping.slope_limit
@@ -206,7 +206,7 @@ def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
     """Return ``first`` and ``count`` more levels up to ``top`` in equal ratios, or ``first``."""
     if not top > 1.25 * first:  # about one bin of slopes
         return (first,)
-    return tuple(float(level) for level in first * (top / first) ** (np.arange(count + 1) / count))
+    return tuple(map(float, first * (top / first) ** (np.arange(count + 1) / count)))
 
 
 def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
@@ -216,7 +216,7 @@ def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
     is least if ``c**2`` is proportional to ``w`` (Cauchy-Schwarz).
     """
     widths = np.diff([0.0, *levels])
-    return tuple(float(share) for share in np.sqrt(widths / widths.sum()))
+    return tuple(map(float, np.sqrt(widths / widths.sum())))
 
 
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:

@@ -41,7 +41,7 @@ class FitSession(BudgetSession):
 
     def plans(self, name: str) -> bool:
         """Whether a stage of this name was planned and not dropped."""
-        return super().plans(name) and name not in self.dropped
+        return name in self.stages and name not in self.dropped
 
     @contextmanager
     def by_record(self) -> Iterator[None]:

@@ -120,13 +120,14 @@ def averaged(fit: Fit) -> Fit:
     ---------
     Polyak and Juditsky 1992 (the average of later steps is as good as the best of them).
     """
-    later = fit.iterates[int(BURN_IN * len(fit.iterates)) :]
-    kept = [iterate for iterate in later if iterate.n_rows == later[-1].n_rows]
-    geometry = fit.geometry
-    starts = np.array([geometry.inverse @ iterate.start for iterate in kept])
-    ends = np.array([geometry.inverse @ iterate.weights for iterate in kept])
-    noises = np.array([iterate.noise_std for iterate in kept])
-    mean, noise_std = weighted_mean(starts, ends, noises)
+    later, geometry = fit.iterates[int(BURN_IN * len(fit.iterates)) :], fit.geometry
+    starts, ends, noises = [], [], []
+    for iterate in later:
+        if iterate.n_rows == later[-1].n_rows:
+            starts.append(geometry.inverse @ iterate.start)
+            ends.append(geometry.inverse @ iterate.weights)
+            noises.append(iterate.noise_std)
+    mean, noise_std = weighted_mean(np.array(starts), np.array(ends), np.array(noises))
     constant = geometry.along_constant(mean)
     rest = mean - constant
     damping = fit.damping

@@ -64,9 +64,11 @@ UNPREDICTED = "this budget would do for typical columns; what these columns need
 """Replaces a remedy where the prediction has failed."""
 
 
-def planned_shares(problem: Problem, guarantee: Guarantee) -> tuple[Shares, float]:
+def planned_shares(
+    problem: Problem, guarantee: Guarantee, shares: Shares | None = None
+) -> tuple[Shares, float]:
     """Return the shares of a fit of coefficients, and the mu that it may spend."""
-    shares = shares_for(problem, guarantee.gaussian_mu())
+    shares = shares or shares_for(problem, guarantee.gaussian_mu())
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
     return shares, usable_mu(guarantee, coordinates)
 

@@ -24,10 +24,10 @@ from tailguard.losses.base import Link
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.queries.whitened_histogram import Bins
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.sizes import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
 from tailguard.solvers.session import SAMPLED
-from tailguard.solvers.units import columns_of
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
@@ -156,8 +156,8 @@ class Shares:
     balanced: bool = False
     bound: float = LARGEST_FEATURE
 
-    def __post_init__(self) -> None:
-        """Refuse shares that make a run fail."""
+    def check(self) -> None:
+        """Refuse shares of a user that make a run fail."""
         needed = {"target", "size", "location", "pair_differences"}
         needed |= {"row_norms", "second_moments", "whitened_row_norms"}
         for attribute in fields(self):
@@ -235,7 +235,9 @@ def stages_for(problem: Problem, shares: Shares, total_mu: float) -> tuple[Stage
     purpose = "clipped gradients, for a Newton step each"
     purpose += ", slopes bounded by one half" * shares.balanced
     stages += round_stages(shares, stages, total_mu, problem.size, purpose)
-    return tuple(_of_sample(stage, problem, shares) for stage in stages)
+    if shares.sample:
+        return tuple(_of_sample(stage, problem, shares) for stage in stages)
+    return tuple(stages)
 
 
 def round_stages(
@@ -266,9 +268,8 @@ def round_stages(
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
-    """Make a stage that only steers read the sample, if there is one."""
-    steers = stage.name in STEERING or (stage.phase is not None and stage.phase < shares.early)
-    if not shares.sample or not steers:
+    """Make a stage that only steers read the sample."""
+    if stage.name not in STEERING and (stage.phase is None or stage.phase >= shares.early):
         return stage
     purpose = f"{stage.purpose} (of a random {shares.sample / problem.n_rows:.3g} of the records)"
     return replace(stage, purpose=purpose, block_map=SAMPLE)
@@ -316,7 +317,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
     # If there is a sample, only the last histogram reads all records.
     n_late = 1 if shares.sample else n_releases
     slopes = shares.slopes / max(n_releases, 1)
-    return [
+    releases = [
         (WEIGHT, WEIGHING,
          WEIGHT_SHARE * problem.has_weights, 1, 2),
         ("constant", "the best constant, as a start",
@@ -345,10 +346,13 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
          rough_share * shares.total * problem.intercept, 1, 1),
         (TOTAL, added,
          (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),
-        *correction_releases(
-            problem.size, shares.correction, curved=curved, sampled=shares.sample > 0
-        ),
     ]  # fmt: skip
+    if shares.correction > 0.0:
+        sampled = shares.sample > 0
+        releases += correction_releases(
+            problem.size, shares.correction, curved=curved, sampled=sampled
+        )
+    return releases
 
 
 def correction_releases(

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tailguard.checks import check_choice, check_methods, require, shown
+from tailguard.checks import check_choice, check_methods, require
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
 from tailguard.gate.plan import Plan, Problem, Solution, ridge_setting
-from tailguard.gate.stage import usable_mu
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
-from tailguard.scaling.columns import ColumnScales
+from tailguard.scaling.columns import ColumnScales, columns_of
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.choices import choose_fit
@@ -46,18 +45,17 @@ from tailguard.solvers.newton.outlook import (
     assumptions,
     check_problem,
     meaning_of_error,
+    planned_shares,
     predicted_error,
     rarely_beats_constant,
     scales_hide,
     warning,
     why_no_interval,
 )
-from tailguard.solvers.newton.phase_start import release_row_norms, start_phase
-from tailguard.solvers.newton.schedule import Shares, stages_for
-from tailguard.solvers.newton.start import start
+from tailguard.solvers.newton.schedule import TOTAL, Shares, stages_for
+from tailguard.solvers.newton.start import release_row_norms, start, start_phase
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import BEYOND_FLOATS
-from tailguard.solvers.units import columns_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class WhitenedNewton:
         """Check the public parameters."""
         check_choice("target", self.target, ("mean", "robust"))
         if self.shares is not None:
-            check_methods("shares", self.shares, ("settings", "rest"), "Shares or None")
+            check_methods("shares", self.shares, ("check", "settings"), "Shares or None").check()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
@@ -112,15 +110,14 @@ class WhitenedNewton:
         require(
             shares.sample <= problem.n_rows,
             f"shares.sample must be at most the number of records, {problem.n_rows}; got "
-            f"{shown(shares.sample)}.",
+            f"{shares.sample}.",
         )
         has_start = problem.intercept or problem.has_offset
         require(
             shares.constant > 0.0 or not (problem.link.curved and has_start),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
-        coordinates = sum(s.times * s.size for s in stages_for(problem, shares, 1.0))
-        mu = usable_mu(guarantee, coordinates)
+        _, mu = planned_shares(problem, guarantee, shares)
         may_be_hidden = default_shares and rarely_beats_constant(problem, guarantee)
         robust = self.target == "robust"
         rounds_alone = default_shares and shares.correction == 0.0
@@ -206,7 +203,7 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
             fit = step(session, fit, rounds_left=count - number if phase == last_phase else 0)
             yield fit
     yield (fit := averaged(fit))
-    yield (fit := debias(session, fit))
-    yield (fit := correct(session, fit))
-    yield (fit := calibrate_total(session, fit))
-    yield choose_fit(session, fit)
+    improvements = {"debiasing": debias, "contribution rounds": correct, TOTAL: calibrate_total}
+    for stage, improve in {**improvements, "choice of fit": choose_fit}.items():
+        if session.plans(stage):
+            yield (fit := improve(session, fit))

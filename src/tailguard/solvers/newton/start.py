@@ -1,8 +1,13 @@
-"""The first fit, from released units: row norms, second moments, whitening, a constant.
+"""The start of a fit, from released units, and of each phase of rounds.
+
+A fit starts with row norms, second moments, whitening and a constant. A phase starts with its
+planned releases of curvature, lengths of rows and residuals, and with the choice of clip levels.
 
 Reference
 ---------
-Wang 2018, Algorithm 2 (regression from noised second moments).
+Wang 2018, Algorithm 2 (regression from noised second moments); Dwork, McSherry, Nissim and Smith
+2006, Section 3.2 (histograms); Ganesh, Haghifam, Steinke and Thakurta 2023, Section 3 (a floor
+under the noised curvature).
 """
 
 import math
@@ -12,17 +17,31 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.balanced_logistic import BalancedLogistic
-from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.allocation import SAMPLE_FOR_EVENTS, sample_suffices
-from tailguard.solvers.newton.clipping import Clipping
+from tailguard.solvers.newton.choices import choose_bound
+from tailguard.solvers.newton.clipping import (
+    SIGNIFICANT,
+    Clipping,
+    RowNormDistribution,
+    SlopeDistribution,
+    choose_clip,
+)
 from tailguard.solvers.newton.constant import mean_target, weights_at_mean
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD, HEADROOM, ROW_NORM_BINS
+from tailguard.solvers.newton.newton import averaged
+from tailguard.solvers.newton.schedule import (
+    CORRECTION_OF_LIKELIHOOD,
+    HALFWAY,
+    HEADROOM,
+    ROW_NORM_BINS,
+    SLOPE_BINS,
+)
 from tailguard.solvers.newton.state import Fit, Geometry, unknown_noise
 from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_level, whiten
 
@@ -138,3 +157,164 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
         return fit
     session.sample_dropped = True
     return fit.noted("events are rare: all records were read where a sample was planned")
+
+
+HALF_STEP = 0.5  # half the step of the numerical derivative of slopes in curvatures, in scores
+RESIDUAL_HALF_STEP = 0.25  # the same for a residual, in half interquartile ranges
+# For the curvature, rows are cut at the first number times the row limit. It is not released if its
+# noise exceeds the second number times the present curvature. Both were chosen by trial.
+ROW_CAP, CURVATURE_NOISE = 2.0, 0.3
+SMOOTHED = 0.5  # factor of the window of a quantile loss, in scales of residuals
+
+
+def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
+    """Start a phase: make its releases and choose clip levels; None if noise hides them."""
+    if session.problem.link.residual and not fit.clipping.rows.seen:
+        return None
+    fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
+    if fit.iterates:
+        fit = averaged(fit)
+        if phase == HALFWAY and session.plans("choice of bounds"):
+            fit = choose_bound(session, fit)
+    if phase in session.shares.curvature_phases:
+        fit = update_curvature(session, fit)
+    if phase in session.shares.diagnostic_phases:
+        if (
+            session.problem.link.curved
+        ):  # lengths are weighted by curvatures, which depend on the fit
+            fit = release_row_norms(session, fit)
+        if session.plans("slopes"):
+            fit = release_residuals(session, fit)
+    seen = fit.clipping.slopes.seen or not session.plans("slopes")
+    return choose_clip_levels(session, fit) if seen and fit.clipping.rows.seen else None
+
+
+def release_row_norms(session: FitSession, fit: Fit) -> Fit:
+    """Release the lengths of whitened rows; use them if they stand out of the noise."""
+    problem, link, geometry = session.problem, session.problem.link, fit.geometry
+    # At the first constant the curvature of a log link is the same for all records, so each record
+    # counts in full.
+    same_score_everywhere = problem.intercept and not problem.has_offset and not fit.iterates
+    equal_curvature = link.log and same_score_everywhere
+    weighted = (link.curved and not equal_curvature) or geometry.curvature_released
+    weights = curvature_weighting(session, fit) if weighted else Weighting()
+    query = WhitenedHistogram(geometry.view, "length", ROW_NORM_BINS, weights)
+    state = fit.weights if weighted else None
+    counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
+    # Weights and their noise differ from phase to phase, the lengths hardly.
+    bulk = fit.clipping.rows.distribution.bulk
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=bulk)
+    weight = 1.0
+    if equal_curvature:
+        weight = float(geometry.loss.expected_curvature(fit.weights[-1]))
+    elif link.curved:
+        weight = geometry.largest_curvature * distribution.total / problem.n_rows
+    rows = RowNormDistribution(distribution, geometry.whitening.effective_dim, weight, geometry.cap)
+    return replace(fit, clipping=replace(fit.clipping, rows=rows)) if rows.seen else fit
+
+
+def release_residuals(session: FitSession, fit: Fit) -> Fit:
+    """Release the distribution of residuals, or of slopes if residuals do not determine them."""
+    geometry, previous, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
+    bins = SLOPE_BINS
+    if previous.seen and previous.of_bounded_residual_loss:
+        # Near zero a bin is a quarter of the target's scale wide, but residuals may be far smaller.
+        bins = replace(bins, unit=min(1.0, previous.scale))
+    query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
+    early = fit.phase < session.shares.early and session.plans("early slopes")
+    stage = session.stage("early slopes" if early else "slopes")
+    counts, noise_std = session.histograms(query, fit.weights, stage)
+    unbounded = not curved and geometry.loss.slope_bound() == np.inf
+    earlier = previous.distribution if unbounded or curved else None
+    distribution = NoisyDistribution.of(counts, bins, noise_std, earlier)
+    center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
+    new_fit, weights = fit, fit.weights
+    # A single histogram before all rounds is planned if records are few: then rounds move little.
+    single = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
+    if single and distribution.significance > SIGNIFICANT:
+        distribution = distribution.shifted_by(-center)
+        weights = weights - center * np.eye(weights.size)[-1]
+        if abs(center) > SlopeDistribution(None, distribution).spread:
+            # If its location was not seen, the target may be farther away than rounds can move.
+            new_fit = replace(fit, weights=weights, constant_moved=True)
+        center = 0.0
+    loss = geometry.loss
+    if not curved:
+        # If columns explain most of the target, the window of a quantile loss in units of the
+        # target would include most residuals. So the window is in units of residuals.
+        scale = SlopeDistribution(None, distribution).scale
+        loss = session.loss.narrowed(SMOOTHED * min(1.0, scale))
+    slopes = SlopeDistribution(None if curved else loss, distribution, center)
+    power = loss.variance_power if curved else None
+    if power is not None and power > 1.0:
+        # The first constant, or the rounds so far, make slopes up to this limit average zero.
+        slope_limit = abs(float(loss.slope(math.log(geometry.mean_target), HEADROOM)))
+        slope_limit = max(slope_limit, fit.clipping.slope_limit) if fit.iterates else slope_limit
+        fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
+        slopes = replace(slopes, fall=fall, reach=slope_limit)
+    if not slopes.seen:
+        return new_fit
+    clipping = replace(fit.clipping, slopes=slopes)
+    geometry = replace(geometry, loss=loss)
+    return replace(new_fit, clipping=clipping, geometry=geometry, residuals_of=weights)
+
+
+def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
+    """Choose clip levels for all planned rounds that read the same records as this phase."""
+    rows, slopes, shift = fit.clipping.rows, fit.clipping.slopes, fit.geometry.shift
+    if session.problem.link.curved and slopes.seen:
+        # With a log link the clipping bias lies along the constant, whose whitened direction has
+        # this squared length.
+        shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
+    clipping = choose_clip(
+        rows,
+        slopes,
+        n_rows=session.n_rows(*session.rounds([fit.phase])),
+        mu=session.rounds_mu(fit.phase),
+        evenness=session.evenness,
+        shift=shift,
+    )
+    return replace(fit, clipping=clipping)
+
+
+def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
+    """Return the weighting of records by the derivative of their clipped slope."""
+    limit = fit.clipping.slope_limit
+    if session.problem.link.curved:
+        half_step, bound = HALF_STEP, fit.geometry.largest_curvature
+        limit = max(limit, bound)
+    else:
+        half_step = max(RESIDUAL_HALF_STEP * fit.clipping.slopes.spread, 1e-9)
+        bound = min(fit.geometry.loss.curvature_bound(), limit / half_step)
+    # Without a canonical link the curvature depends on the target and has no bound.
+    expected = session.problem.link.curved and not fit.geometry.loss.canonical
+    kind = "expected-curvature" if expected else "curvature"
+    return Weighting(kind=kind, slope_limit=limit, half_step=half_step, bound=bound)
+
+
+def update_curvature(session: FitSession, fit: Fit) -> Fit:
+    """Release the curvature at the present fit and whiten by it; skip it if it is too noisy.
+
+    Rows are cut at the largest limit for which the noise, known from public numbers, is small
+    against the released curvature.
+    """
+    # The clip levels of this phase cut the curvature, so they are chosen before its release.
+    fit = choose_clip_levels(session, fit)
+    view, rows = fit.geometry.view, fit.clipping.rows
+    stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
+    for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
+        query = SecondMoments(view, limit, ROW_CAP * limit, weights)
+        n_rows, n_features = session.problem.n_rows, session.problem.n_features
+        noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
+        noise_edge = noise_level(noise_std, view.width)
+        if noise_edge <= CURVATURE_NOISE * rows.curvature(limit):
+            break
+    else:
+        return fit
+    moments = session.ask(query, fit.weights, stage) * weights.bound
+    whitened = whiten(moments, noise_edge, curved=True)
+    cap = ROW_CAP * limit * float(np.sqrt((whitened.matrix**2).sum() / view.width))
+    matrix, inverse = fit.geometry.matrix, fit.geometry.inverse
+    diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
+    whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
+    return fit.through(whitened, cap)

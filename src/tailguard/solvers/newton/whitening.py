@@ -70,31 +70,25 @@ class Whitening:
         root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
         return np.asarray(2.0 / (root * (1.0 + root)))
 
-    @property
-    def released_shares(self) -> FloatArray:
-        """The part of each coordinate's raised second moment that was released, not added."""
-        return np.asarray(self.diagonal / np.maximum(self._raised_diagonal, 1e-300))
+    def hides(self, share: float) -> BoolArray:
+        """Return which coordinates noise hides by more than ``share``.
 
-    @property
-    def _raised_diagonal(self) -> FloatArray:
-        """The second moments of coordinates after raising."""
-        return np.asarray((np.linalg.pinv(self.matrix) ** 2).sum(axis=0))
-
-    def collinear(self, share: float) -> BoolArray:
-        """Return which coordinates may be nearly sums of others.
-
-        Others explain more than ``share`` of the second moment of such a coordinate, and more than
-        ``share`` of its variance lies along directions that are not distinct. Records may vary far
-        less along one of these than along the others. Then rounds hardly move along it.
+        Raising eigenvalues added that part of their second moment, or they may be nearly sums of
+        others: these explain more than ``share`` of the second moment of such a coordinate, and
+        more than ``share`` of its variance lies along directions that are not distinct. Records may
+        vary far less along one of these than along the others. Then rounds hardly move along it.
 
         Reference
         ---------
         Belsley, Kuh and Welsch 1980, Section 3.2 (variance inflation, and its parts by direction).
         """
+        raised = (np.linalg.pinv(self.matrix) ** 2).sum(axis=0)  # second moments after raising
+        added = self.diagonal / np.maximum(raised, 1e-300) < 1.0 - share
         parts = self.matrix**2
         variance = parts.sum(axis=1)
-        explained = self._raised_diagonal * variance > 1.0 / (1.0 - share)
-        return np.asarray(explained & (parts[:, ~self.distinct].sum(axis=1) > share * variance))
+        explained = raised * variance > 1.0 / (1.0 - share)
+        vague = parts[:, ~self.distinct].sum(axis=1) > share * variance
+        return np.asarray(added | (explained & vague))
 
 
 def noise_level(noise_std: float, width: int) -> float:

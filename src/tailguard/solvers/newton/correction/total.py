@@ -51,9 +51,7 @@ MOST_NOISE, FARTHEST = 0.07, 16.0
 
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
-    """Move the intercept so that slopes average zero, if the plan calibrates a total."""
-    if not session.plans(TOTAL) or not fit.iterates:
-        return fit
+    """Move the intercept so that slopes average zero."""
     counts, relative, weight = session.loss.canonical, math.inf, 1.0
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
