@@ -1,6 +1,7 @@
 """Weights of rows: every public method takes them as the default method does, or refuses them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tailguard as tg
@@ -48,3 +49,23 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
 def test_means_by_other_methods_refuse_weights(method):
     with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
         tg.mean(X, method=method, sample_weight=WEIGHTS, **WEIGHED)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_bound_without_weights_is_refused(name):
+    kind = ESTIMATORS[name]
+    options = {"classes": (0, 1)} if takes_labels(kind) else {}
+    with pytest.raises(tg.InputError, match="^weight_bound must be left out without sample_weight"):
+        kind(**options, **WEIGHED).fit(X, target_for(kind, X[:, 0], RNG))
+
+
+def test_a_bound_without_weights_is_refused_by_minimize():
+    with pytest.raises(tg.InputError, match="^weight_bound must be left out without sample_weight"):
+        tg.minimize(tg.losses.Squared(), X, X[:, 0], constraint=BALL, **WEIGHED)
+
+
+def test_a_bound_beside_that_of_the_schema_is_refused():
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "w": WEIGHTS})
+    schema = tg.Schema(target="y", weight="w", weight_bound=2.0)
+    with pytest.raises(tg.InputError, match="^weight_bound must be None where the schema declares"):
+        tg.LinearRegression(schema=schema, **WEIGHED).fit(table)
