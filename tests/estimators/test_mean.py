@@ -213,3 +213,15 @@ def test_a_method_object_is_as_good_as_its_name():
     named = tg.mean(heavy(500), method="soft", threshold=3.0, **known)
     built = tg.mean(heavy(500), method=Soft(threshold=3.0), **known)
     np.testing.assert_array_equal(named.value, built.value)
+
+
+def test_a_result_is_a_frame_and_a_page_of_a_notebook():
+    table = pd.DataFrame(heavy()[:, :2], columns=["a<b", "c"])
+    result = tg.mean(table, epsilon=1.0, delta=1e-6, random_state=0)
+    frame = result.to_frame()
+    assert [*frame.columns] == ["column", "mean", "noise_std"]
+    assert frame["mean"].tolist() == result.value.tolist()
+    page = result._repr_html_()
+    for text in ("NOT PRIVATE", "a&lt;b", f"{result.value[1]:.6g}", "privacy noise"):
+        assert text in page
+    assert page.count("<table>") == 1

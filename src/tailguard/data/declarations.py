@@ -31,6 +31,8 @@ OTHER = "other"
 """The level that all undeclared levels share."""
 OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
+UNDECLARED_ARE: tuple[Any, ...] = (None, (), {}, OTHERS[0])
+"""The values of declarations that declare nothing."""
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -38,6 +40,29 @@ def listing(columns: Sequence[str]) -> str:
     listed = ", ".join(map(printable, columns[:MOST_LISTED]))
     n_more = len(columns) - MOST_LISTED
     return f"{listed} and {n_more} more" if n_more > 0 else listed or "none"
+
+
+def columns_by_role(schema: Any) -> dict[str, str]:
+    """Return the columns of each declared role as text; none is left out of a list."""
+    roles: dict[str, Iterable[Any]] = {
+        "numbers": schema.numeric,
+        "levels": [f"{name} ({', '.join(levels)})" for name, levels in schema.levels.items()],
+        "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in schema.dates.items()],
+        "terms": schema.terms or (),
+        "left out": schema.drop,
+        "target": [schema.target],
+        "exposure or offset": [schema.exposure, schema.offset],
+        "weight": [schema.weight],
+        "identifies rows": [schema.row_id],
+        "identifies persons": [schema.person],
+        "constants for missing cells": [f"{k} = {v}" for k, v in schema.missing.items()],
+        "labels": schema.classes or (),
+    }
+    texts = {
+        role: ", ".join(printable(str(name)) for name in names if name is not None)
+        for role, names in roles.items()
+    }
+    return {role: text for role, text in texts.items() if text}
 
 
 def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
