@@ -195,8 +195,9 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
 
 def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that commands pass on to a run, such as its ledger and checkpoint."""
-    names = ("check_records", "on_unusable", "random_state")
-    run = {name: given[name] for name in names if name in given}
+    run = {name: given[name] for name in ("on_unusable", "random_state") if name in given}
+    if "no_check_records" in given:
+        run["check_records"] = not given["no_check_records"]
     run["ledger"] = ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"])
     if "checkpoint" in given:
         run["checkpoint"] = checkpoint_of(given["checkpoint"], resume=given["resume"])

@@ -69,7 +69,7 @@ def typed(
     metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any
 ) -> Any:
     """Describe an option; ``names`` replace the parameter's name. Flags have no metavar."""
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+    return typer.Option(*names, metavar=metavar or "", help=text, rich_help_panel=panel, **more)
 
 
 privacy = partial(typed, panel="Privacy")
@@ -143,8 +143,8 @@ class RoleOptions:
     dates: Annotated[
         list[str] | None,
         columns(
-            "COLUMN=ORIGIN,UNIT",
-            "A column of dates, such as issued=2020-01-01,days; may be repeated.",
+            "COLUMN=VALUE",
+            "Origin and unit of a column of dates; may be repeated: day=2020-01-01,days",
         ),
     ] = None
     other: Annotated[
@@ -243,16 +243,16 @@ class CheckpointOptions:
 class CheckOptions:
     """The count of usable records before a run."""
 
-    check_records: Annotated[
+    no_check_records: Annotated[
         bool,
         privacy(
             None,
-            "Whether to count usable records first, for 1/200 of the squared budget.",
-            "--check-records/--no-check-records",
+            "Do not count usable records first, which takes 1/200 of the squared budget.",
+            "--no-check-records",
         ),
-    ] = True
+    ] = False
     on_unusable: Annotated[
-        str, privacy("stop|fit", "If most records cannot be used: stop early, or fit anyway.")
+        str, privacy("WORD", "'stop' early, or 'fit' anyway, if most records cannot be used.")
     ] = "stop"
 
 

@@ -65,9 +65,9 @@ def describe(
         str | None,
         method("A,B", "Categorical columns, to describe each combination of levels separately."),
     ] = None,
-    correlations: Annotated[
-        bool, method(None, "Whether to correlate columns.", "--correlations/--no-correlations")
-    ] = True,
+    no_correlations: Annotated[
+        bool, method(None, "Do not correlate columns.", "--no-correlations")
+    ] = False,
     spend: Annotated[
         list[str] | None,
         method(
@@ -99,7 +99,7 @@ def describe(
     schema = declared.settled(table.names, table.where)
     table.check_types(schema.numeric)
     arguments: dict[str, Any] = {"schema": schema, "guarantee": guarantee, "order": given["order"]}
-    arguments |= {"spend": options_of(spend or []), "correlations": correlations}
+    arguments |= {"spend": options_of(spend or []), "correlations": not no_correlations}
     if quantiles is not None:
         allowed = "numbers from 0 to 1, such as 0.5,0.99"
         arguments["q"] = numbers_of("--quantiles", quantiles, allowed)

@@ -118,9 +118,7 @@ def fit(
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     out: options.OutOption,
-    intercept: Annotated[
-        bool, of_model(None, "Whether to fit a constant.", "--intercept/--no-intercept")
-    ] = True,
+    no_intercept: Annotated[bool, of_model(None, "Fit no constant.", "--no-intercept")] = False,
     engine: options.EngineOption = "local",
     **given: Any,
 ) -> None:
@@ -140,7 +138,7 @@ def fit(
     schema = settled_for(declared, table, given["formula"])
     own_options = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
     own_options["--classes"] = declared.classes
-    parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": not no_intercept}
     parameters |= run_options(given)
     estimator = _estimator(given, schema, table, own_options, parameters)
     destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
