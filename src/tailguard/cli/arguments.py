@@ -17,7 +17,6 @@ from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
-from tailguard.summaries.results import COLUMNS, SummaryResult
 
 Value = TypeVar("Value")
 FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
@@ -160,6 +159,12 @@ def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP |
     return ApproxDP(epsilon, delta)
 
 
+def check_explain(explain: bool, *, json: bool) -> None:
+    """Refuse ``--explain`` beside ``--json``, whose output is one object."""
+    if explain and json:
+        raise InputError("--explain must be left out with --json; got both.")
+
+
 def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
     """Open the ledger of a run; return None without a path."""
     if path is None:
@@ -280,26 +285,3 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
             file.write(text)
             total += n_rows
     return total
-
-
-def tables_as_json(result: SummaryResult) -> dict[str, Any]:
-    """Return the tables of a summary as plain data; NaN and infinity become None."""
-    return {
-        "title": result.title,
-        "tables": [
-            {
-                "title": table.title or COLUMNS,  # the title of a table without its own
-                "header": list(table.header),
-                "rows": [
-                    [
-                        None if isinstance(cell, float) and not math.isfinite(cell) else cell
-                        for cell in row
-                    ]
-                    for row in table.rows
-                ],
-            }
-            for table in result.tables()
-        ],
-        "notes": list(result.notes),
-        "certificate": result.certificate.to_dict(),
-    }

@@ -95,12 +95,17 @@ def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
 
 
 def print_undeclared(
-    schema: Schema, table: Table, option: str = "--features", *, by_cell: bool = False
+    schema: Schema,
+    table: Table,
+    option: str = "--features",
+    *,
+    by_cell: bool = False,
+    json: bool = False,
 ) -> None:
-    """Print the undeclared columns, which are read as numbers, if there are any."""
+    """Print the undeclared columns, which are read as numbers; to stderr if stdout is JSON."""
     if undeclared := schema.undeclared(table.names):
-        path = Path(table.where)
-        print_wrapped(Console(), undeclared_sentence(undeclared, path, option, by_cell=by_cell))
+        sentence = undeclared_sentence(undeclared, Path(table.where), option, by_cell=by_cell)
+        print_wrapped(Console(stderr=json), sentence)
 
 
 def undeclared_sentence(

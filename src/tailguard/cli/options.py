@@ -111,6 +111,7 @@ PureOption = Annotated[bool, privacy(None, "Pure DP, without a delta.", "--pure"
 ExplainOption = Annotated[
     bool, typed(None, "Print what the budget was spent on, and why.", "--explain")
 ]
+JsonOption = Annotated[bool, typed(None, "Print what --out writes, in place of tables.", "--json")]
 
 
 class RoleOptions:

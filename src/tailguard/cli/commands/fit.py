@@ -40,6 +40,7 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 import tailguard as tg
@@ -48,7 +49,13 @@ from tailguard.cli import options
 from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
 from tailguard.cli.declarations import declared_schema, print_undeclared, settled_for
 from tailguard.cli.model_file import make_estimator
-from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
+from tailguard.cli.printing import (
+    print_coefficients,
+    print_declared,
+    print_notes,
+    print_plain,
+    print_wrapped,
+)
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
@@ -120,6 +127,7 @@ def fit(
     out: options.OutOption,
     no_intercept: Annotated[bool, of_model(None, "Fit no constant.", "--no-intercept")] = False,
     engine: options.EngineOption = "local",
+    json: options.JsonOption = False,
     **given: Any,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -142,10 +150,10 @@ def fit(
     parameters |= run_options(given)
     estimator = _estimator(given, schema, table, own_options, parameters)
     destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    print_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     with progress_bar():
         estimator.fit(table, order=given["order"])
-    _print_and_write(estimator, out)
+    _print_and_write(estimator, out, json=json)
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
@@ -175,20 +183,29 @@ def _estimator(
     return estimator
 
 
-def _print_and_write(estimator: Any, out: Path) -> None:
+def _print_and_write(estimator: Any, out: Path, *, json: bool) -> None:
     """Print a fit, then write its model file: a full disk does not lose what was paid for."""
-    console, certificate = Console(), estimator.certificate_
+    text = model_text(estimator)
+    if json:
+        typer.echo(text, nl=False)
+    else:
+        _print_fit(Console(), estimator)
+    write_text(out, text, spent=True)
+    print_plain(Console(stderr=json), f"Wrote {out}; its certificate: tailguard certificate {out}")
+
+
+def _print_fit(console: Console, estimator: Any) -> None:
+    """Print the promise of a fit, its coefficients, and notes."""
+    certificate = estimator.certificate_
     print_plain(
         console,
         f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
-        f"{certificate.mode}\n{certificate.guarantee.describe()}, for "
-        f"{certificate.unit.describe()}",
+        f"{certificate.mode}",
     )
+    print_wrapped(console, f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}")
     print_declared(console, estimator)
     print_coefficients(console, estimator)
     print_notes(console, estimator)
-    write_text(out, model_text(estimator), spent=True)
-    print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 
 @options.takes(
@@ -213,6 +230,7 @@ def search(
     delta: options.DeltaOption,
     out: options.OutOption,
     tries: Annotated[float, options.typed("NUMBER", "How many tries are expected.")] = 10.0,
+    json: options.JsonOption = False,
     **given: Any,
 ) -> None:
     r"""Choose among settings of a model privately, and write the model file of the best.
@@ -248,8 +266,10 @@ def search(
         **run_options(given),
     )
     destination(out, file, given["schema"], given["ledger"])
-    print_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     private_search.fit(table, order=given["order"])
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
-    print_plain(Console(), f"Chosen among {len(private_search.candidates_)} settings: {best}")
-    _print_and_write(private_search.best_estimator_, out)
+    print_plain(
+        Console(stderr=json), f"Chosen among {len(private_search.candidates_)} settings: {best}"
+    )
+    _print_and_write(private_search.best_estimator_, out, json=json)
