@@ -219,6 +219,8 @@ def destination(path: Path, *others: Path | None) -> Path:
             raise InputError(
                 f"--out must be no file of {str(other)!r}, which is in use; got {str(path)!r}."
             )
+    if str(path) == "-":
+        raise InputError("--out must be the path of a file; a hyphen is no name of one.")
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     check_regular_file("--out", path)

@@ -141,13 +141,6 @@ class RoleOptions:
             "NO,YES", "The labels of the target: two for sparse-logistic, two or more for logistic."
         ),
     ] = None
-    dates: Annotated[
-        list[str] | None,
-        columns(
-            "COLUMN=VALUE",
-            "Origin and unit of a column of dates; may be repeated: day=2020-01-01,days",
-        ),
-    ] = None
     other: Annotated[
         str | None,
         columns("level|void", "Whether undeclared levels share one level or make the row void."),
@@ -162,6 +155,13 @@ class CellOptions:
         columns(
             "COLUMN=A,B",
             "The levels of a categorical feature, the baseline first; may be repeated.",
+        ),
+    ] = None
+    dates: Annotated[
+        list[str] | None,
+        columns(
+            "COLUMN=VALUE",
+            "Origin and unit of a column of dates; may be repeated: day=2020-01-01,days",
         ),
     ] = None
     drop: Annotated[

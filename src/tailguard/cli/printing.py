@@ -32,10 +32,20 @@ def print_coefficients(console: Console, model: Any) -> None:
         print_wrapped(console, note)
 
 
-def print_wrapped(console: Console, text: str) -> None:
-    """Print a paragraph, wrapped to the width of the screen or, if smaller, of a certificate."""
-    width = min(console.width, WIDTH)
-    print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
+def print_wrapped(console: Console, text: str, indent: str = "") -> None:
+    """Print a paragraph, wrapped to the width of the screen or, if smaller, of a certificate.
+
+    ``indent`` begins every line but the first.
+    """
+    width, whole = min(console.width, WIDTH), {"break_on_hyphens": False, "break_long_words": False}
+    print_plain(console, fill(text, width, subsequent_indent=indent, **whole))
+
+
+def print_folded(console: Console, text: str) -> None:
+    """Print lines; fold those wider than the screen."""
+    width = console.width
+    lines = (fill(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    print_plain(console, "\n".join(lines))
 
 
 def print_declared(console: Console, model: Any) -> None:

@@ -55,7 +55,7 @@ from tailguard.cli.arguments import (
     write_text,
 )
 from tailguard.cli.declarations import declared_schema, print_undeclared
-from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.printing import print_folded, print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
 from tailguard.printable import printable
@@ -219,4 +219,4 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     for note in result.notes:
         print_wrapped(console, note)
     if explain:
-        print_plain(console, result.explain())
+        print_folded(console, result.explain())

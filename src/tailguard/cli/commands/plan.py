@@ -31,7 +31,7 @@ from rich.console import Console
 from tailguard.checks import require
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, numbers_of, write_text
-from tailguard.cli.printing import print_plain
+from tailguard.cli.printing import print_folded
 from tailguard.moments import Moment
 from tailguard.planning import TASKS, prediction_grid
 from tailguard.planning import plan as plan_of
@@ -117,4 +117,4 @@ def list_methods(
     if json:
         typer.echo(advice.to_json())
     else:
-        print_plain(Console(), advice.to_text())
+        print_folded(Console(), advice.to_text())
