@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -213,3 +214,8 @@ def test_dates_are_declared_for_means_too(command, tmp_path, call):
     found = json.loads(answer.out)
     means = [found["means"]["day"]["mean"]] if command == "mean" else found["tables"][0]["rows"][0]
     assert any(abs(cell - 3.0) < 0.2 for cell in means if isinstance(cell, float))
+
+
+def test_a_single_column_is_one():
+    sentence = undeclared_sentence(("age",), Path("claims.csv"))
+    assert sentence.startswith("Nothing is declared of age, so it is read as numbers, and a row")

@@ -19,7 +19,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.data.terms.term import REST, Term, term_of
+from tailguard.data.terms.term import REST, Factor, Term, term_of
 from tailguard.printable import printable
 from tailguard.privacy.unit import MOST_ROWS
 
@@ -70,7 +70,8 @@ def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
     void = (
         "any other cell there is missing" if by_cell else "a row with any other cell there is void"
     )
-    return f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and {void}"
+    they_are = "it is" if len(columns) == 1 else "they are"
+    return f"{UNDECLARED}{listing(columns)}, so {they_are} read as numbers, and {void}"
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
@@ -210,6 +211,12 @@ def check_terms(schema: Any) -> None:
     if unread := [name for name in schema.features or () if name not in used]:
         raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
     all_terms = {frozenset(), *(frozenset(term.factors) for term in schema.model_terms)}
+    # Between its knots a sum of their columns may be any straight line.
+    all_terms |= {
+        frozenset({Factor(factor.column)})
+        for term, factor in factors
+        if term.reads_one_column and factor.function in ("linear", "spline")
+    }
     for term, factor in factors:
         rest = Term(tuple(each for each in term.factors if each != factor))
         if factor.are_indicators(schema.levels) and frozenset(rest.factors) not in all_terms:
