@@ -92,7 +92,7 @@ def list_methods(
     >>> from tailguard.cli.app import run
     >>> run("plan mean --rows 10000 --columns 2 --epsilon 1 --delta 1e-6".split())
     ... # doctest: +ELLIPSIS
-    mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
+    mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = ...
     """
     facts = {name: value for name, value in given.items() if value is not None}
     kind: Any = moment_kind  # Moment checks the word
