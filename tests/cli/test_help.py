@@ -85,3 +85,8 @@ def test_coefficients_are_never_cut(width, csv_file, tmp_path, call, monkeypatch
     assert long in table
     assert max(map(len, table.splitlines())) <= width
     assert table.count("coef ") == 3  # stacked
+
+
+def test_the_first_page_lists_exit_codes_and_that_of_a_fit_is_short(call):
+    assert "Exit codes: 0, success;" in call("--help").out
+    assert len(call("fit", "--help").out.splitlines()) < 150

@@ -17,22 +17,19 @@ rows costs budget, and these costs add up.
       --out model.json
   tailguard fit patients.csv --target ill --model logistic \
       --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
-  tailguard fit genes.parquet --target growth --model sparse-linear \
-      --keep 5 --epsilon 1 --delta 1e-6 --out model.json
   tailguard fit claims.csv --target cost --model quantile --level 0.9 \
       --epsilon 1 --delta 1e-6 --out model.json
 
 [bold]What a cell may hold[/bold]
 
-The header is public, the cells are not. A column is numeric unless it is
-declared categorical, in CSV and Parquet alike. A row with an empty or
-unreadable cell is void: it counts as a row, contributes nothing, and no message
-names it. With --missing age=40, such a cell of age counts as 40 instead, in
-predictions too. In a categorical column, undeclared values share the level
-'other', unless --other void makes their rows void. A column of words or dates
-makes every row void unless it is declared, by --categorical or --dates, or
-dropped. So a fit first counts usable rows privately. If they are surely fewer
-than half, the fit stops with exit code 3, has spent little, and names the column.
+The header is public, the cells are not. A column is numeric unless --categorical
+or --dates declare it, in CSV and Parquet alike. A row with an empty or unreadable
+cell is void: it counts as a row, contributes nothing, and no message names it.
+With --missing age=40, such a cell of age counts as 40, in predictions too.
+Undeclared values of a categorical column share the level 'other', unless
+--other void makes their rows void. A fit first counts usable rows privately. If
+they are surely fewer than half, as with a column of words that nothing declares,
+it stops with exit code 3, has spent little, and names the column.
 """
 
 from functools import partial
