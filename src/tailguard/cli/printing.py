@@ -37,7 +37,8 @@ def print_wrapped(console: Console, text: str, indent: str = "") -> None:
 
     ``indent`` begins every line but the first.
     """
-    width, whole = min(console.width, WIDTH), {"break_on_hyphens": False, "break_long_words": False}
+    width = min(console.width, WIDTH)
+    whole: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
     print_plain(console, fill(text, width, subsequent_indent=indent, **whole))
 
 
