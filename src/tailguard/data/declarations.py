@@ -7,6 +7,7 @@ the width is public.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,15 @@ def declared_for(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
         name: {column: declared[column] for column in columns if column in declared}
         for name, declared in by_column.items()
     }
+
+
+def restricted(schema: Any, columns: Sequence[str]) -> Any:
+    """Return the schema with these columns as its features, whatever their roles in it."""
+    chosen = names("columns", columns, optional=True) or ()
+    roles = [role for role in ("target", "exposure", "offset") if getattr(schema, role) in chosen]
+    roles += ["weight", "weight_bound"] if schema.weight in chosen else []
+    declared = declared_for(schema, chosen) | dict.fromkeys(roles)
+    return replace(schema, features=chosen, terms=None, **declared)
 
 
 def check_terms(schema: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tailguard.array_types import BoolArray
 from tailguard.checks import InputError, check_choice, named_arguments, shown
-from tailguard.data.declarations import listing
+from tailguard.data.declarations import listing, restricted
 from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
@@ -228,6 +228,10 @@ def read_features(
     By default the weights are those that the schema declares.
     """
     declared = None if schema is None else Schema.of(schema)
+    columns = read_options.get("columns")
+    if declared is not None and isinstance(columns, list | tuple):
+        declared = restricted(declared, columns)
+        read_options["columns"] = None
     weight, bound = weights_by_schema(declared, sample_weight, weight_bound)
     weights = {"sample_weight": weight, "weight_bound": bound}
     inputs = read_inputs(X, schema=declared, features_only=True, **weights, **read_options)
