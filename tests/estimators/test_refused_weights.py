@@ -52,11 +52,15 @@ def test_means_by_other_methods_refuse_weights(method):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_bound_without_weights_is_refused(name):
-    kind = ESTIMATORS[name]
-    options = {"classes": (0, 1)} if takes_labels(kind) else {}
-    with pytest.raises(tg.InputError, match=r"^weight_bound must be left out without"):
-        kind(**options, **WEIGHED).fit(X, target_for(kind, X[:, 0], RNG))
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
+def test_a_bound_without_weights_is_noted(name):
+    kind, promise = ESTIMATORS[name], {"guarantee": tg.GDP(20.0), "random_state": 0}
+    options = promise | ({"classes": (0, 1)} if takes_labels(kind) else {})
+    target = target_for(kind, X[:, 0], RNG)
+    note = "all rows count alike: weight_bound= is given, but no sample_weight="
+    model = kind(weight_bound=1.0, **options).fit(X, target)
+    assert note in model.notes_
+    assert note not in kind(**options).fit(X, target).notes_
 
 
 def test_a_bound_without_weights_is_refused_by_minimize():

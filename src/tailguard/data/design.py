@@ -304,6 +304,8 @@ def with_declared(
 ) -> dict[str, Any]:
     """Return the arguments besides X; take those that are missing from the schema."""
     weight, bound = weights_by_schema(schema, given.get("sample_weight"), weight_bound)
+    # Generic code, as that of scikit-learn, fits one estimator with and without weights.
+    bound = None if weight is None else bound
     completed = {**given, "sample_weight": weight, "weight_bound": bound}
     if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:
         completed |= {"exposure": schema.exposure, "offset": schema.offset}
