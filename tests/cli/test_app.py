@@ -49,7 +49,7 @@ def test_an_internal_error_is_constant(call, monkeypatch, model_file):
     def fail(path):
         raise RuntimeError(f"record 7 of {path} is 42")
 
-    monkeypatch.setattr("tailguard.cli.commands.certificate.load_model", fail)
+    monkeypatch.setattr("tailguard.cli.commands.certificate.read_report", fail)
     answer = call("certificate", model_file)
     assert (answer.code, answer.out) == (1, "")
     assert answer.err == f"Error: {app.INTERNAL_ERROR}\n"
@@ -62,7 +62,7 @@ def test_an_interruption_is_no_error_of_ours(call, monkeypatch, model_file):
     def interrupt(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tailguard.cli.commands.certificate.load_model", interrupt)
+    monkeypatch.setattr("tailguard.cli.commands.certificate.read_report", interrupt)
     answer = call("certificate", model_file)
     assert (answer.code, answer.out) == (130, "")
     assert answer.err.startswith("Interrupted: a charge in a ledger stays, ")

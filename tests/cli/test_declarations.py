@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -201,3 +202,20 @@ def test_text_labels_come_back_with_their_probability(model, csv_file, tmp_path,
     assert predicted[0] == "prediction,probability"
     assert re.fullmatch(r"(no|yes),0\.\d+", predicted[1])
     assert predicted[2] == ","
+
+
+@pytest.mark.parametrize("command", ["mean", "describe"])
+def test_dates_are_declared_for_means_too(command, tmp_path, call):
+    path = tmp_path / "days.csv"
+    path.write_text("day\n" + 500 * "2020-01-03\n2020-01-05\n")
+    budget = ("--epsilon", "5", "--delta", "1e-5")
+    answer = call(command, path, "--dates", "day=2020-01-01,days", *budget, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    found = json.loads(answer.out)
+    means = [found["means"]["day"]["mean"]] if command == "mean" else found["tables"][0]["rows"][0]
+    assert any(abs(cell - 3.0) < 0.2 for cell in means if isinstance(cell, float))
+
+
+def test_a_single_column_is_one():
+    sentence = undeclared_sentence(("age",), Path("claims.csv"))
+    assert sentence.startswith("Nothing is declared of age, so it is read as numbers, and a row")

@@ -41,14 +41,15 @@ def test_a_narrow_screen_folds_prose_and_commands():
     """In a process of its own: pages are folded once, when commands are imported."""
     code = (
         "from tailguard.cli.app import app\n"
-        "for command in ('fit', 'ledger create'):\n"
+        "for command in ('fit', 'search', 'schema', 'mean', 'describe', 'ledger create'):\n"
         "    app([*command.split(), '--help'], standalone_mode=False)"
     )
     pages = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"COLUMNS": "60"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert pages.stdout.count("Usage:") == 2
+    assert pages.stdout.count("Usage:") == 6
+    assert "…" not in pages.stdout
     check_page(pages.stdout, 60)
 
 
@@ -84,3 +85,8 @@ def test_coefficients_are_never_cut(width, csv_file, tmp_path, call, monkeypatch
     assert long in table
     assert max(map(len, table.splitlines())) <= width
     assert table.count("coef ") == 3  # stacked
+
+
+def test_the_first_page_lists_exit_codes_and_that_of_a_fit_is_short(call):
+    assert "Exit codes: 0, success;" in call("--help").out
+    assert len(call("fit", "--help").out.splitlines()) < 150

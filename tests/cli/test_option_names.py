@@ -74,6 +74,7 @@ OPTIONS = {
     "person": "--person",
     "order": "--order",
     "categorical": "--categorical",
+    "no_intercept": "--no-intercept",
 }
 
 
@@ -85,6 +86,8 @@ OPTIONS = {
         ("person 'a' must be: the person.", "person 'a' must be: the person."),
         ("person=: max_rows=3, order='any'", "--person: --max-rows=3, --order='any'"),
         ("max_rows.csv must have order", "max_rows.csv must have order"),
+        ("fit_intercept=False must not be.", "--no-intercept must not be."),
+        ("set fit_intercept=False, not", "set --no-intercept, not"),
         ("in order to order, it must be", "in order to order, it must be"),
         ("the --max-rows of a person", "the --max-rows of a person"),
         ("kind must be one of 'raw'", "kind must be one of 'raw'"),

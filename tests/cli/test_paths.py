@@ -138,3 +138,12 @@ def test_a_ledger_that_a_device_replaced_is_not_read(folder):
     os.mkfifo("budget.sqlite")
     with pytest.raises(BudgetError, match="must be a file; it is none"):
         ledger.lines()
+
+
+@pytest.mark.parametrize("command", ["report", "predict"])
+def test_a_hyphen_is_no_file_to_write(command, model_file, csv_file, tmp_path, call, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [model_file] if command == "report" else [model_file, csv_file]
+    answer = call(command, *words, "--out", "-")
+    assert (answer.code, answer.out, [*tmp_path.iterdir()]) == (2, "", [])
+    assert answer.err.startswith("Error: --out must be the path of a file")

@@ -60,9 +60,11 @@ def test_a_file_without_commas_is_said_to_need_them(sign, tmp_path, call):
         assert "Cells of a CSV file must be separated by commas" in " ".join(answer.err.split())
 
 
-def test_a_file_of_another_encoding_is_said_to_need_utf_8(tmp_path, call):
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_a_file_of_another_encoding_is_said_to_need_utf_8(tmp_path, call, encoding):
     file = tmp_path / "claims.csv"
-    file.write_text(f"{HEADER}\n1,40,north,2.5\n", encoding="utf-16")
+    header = HEADER.replace("cost", "cost (€)")
+    file.write_text(f"{header}\n1,40,north,2.5\n", encoding=encoding)
     answer = call("schema", file, "--target", "cost", "--out", tmp_path / "out.json")
     assert answer.code == 2
     assert "A CSV file must be UTF-8" in " ".join(answer.err.split())

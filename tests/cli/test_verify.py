@@ -185,3 +185,9 @@ def test_a_model_file_that_was_edited_is_called_as_the_help_calls_it(files, call
     content["coef"] = "none"
     Path("edited.json").write_text(json.dumps(content))
     assert call("verify", "edited.json").err.startswith("Error: FILE must be a file that")
+
+
+def test_points_of_a_list_are_indented(files, call):
+    lines = call("verify", "model.json").out.partition("Not proven:\n")[2].splitlines()
+    assert any(line.startswith("  ") for line in lines)
+    assert all(line.startswith(("- ", "  ")) for line in lines)

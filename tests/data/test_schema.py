@@ -202,3 +202,21 @@ def test_a_draft_refuses_what_declares_nothing_or_has_no_names():
         tg.Schema.from_frame(np.ones((3, 2)))
     with pytest.raises(tg.InputError, match="X must have a column that is a feature"):
         tg.Schema.from_frame(TYPED[["region"]])
+
+
+MANY = tg.Schema(features=[f"c{place}" for place in range(13)], target="<y>", offset="o")
+
+
+def test_a_description_lists_every_column_and_renders_in_a_notebook():
+    assert "c11, c12\n" in MANY.describe()
+    shown = MANY._repr_html_()
+    for text in ('<th scope="row">numbers</th><td>c0, c1,', "&lt;y&gt;", "exposure or offset"):
+        assert text in shown
+    assert "weight" not in shown
+
+
+def test_a_schema_prints_what_is_declared_and_nothing_else():
+    schema = tg.Schema(categorical={"region": ["n", "s"]}, target="cost")
+    assert repr(schema) == "Schema(categorical={'region': ('n', 's')}, target='cost')"
+    assert repr(tg.Schema()) == "Schema()"
+    assert f"schema={schema!r}" in repr(tg.LinearRegression(schema=schema))

@@ -233,7 +233,7 @@ REFUSED = [
     (lambda m, X, y: three(alpha=1.0).fit(X, y), "alpha must be 0"),
     (lambda m, X, y: three().fit(X, y, offset=ONES), "offset must be None"),
     (lambda m, X, y: m.predict(X, offset=ONES), "offset must be None"),
-    (lambda m, X, y: three(fit_intercept=False).fit(X, y), "fit_intercept must be True"),
+    (lambda m, X, y: three(fit_intercept=False).fit(X, y), "fit_intercept=False must not be given"),
     (lambda m, X, y: SPARSE.fit(X, y), "classes must be two labels for a SparseLogistic"),
     (lambda m, X, y: SEARCH.fit(X, y), "estimator must be a model of one score"),
 ]

@@ -213,3 +213,31 @@ def test_a_method_object_is_as_good_as_its_name():
     named = tg.mean(heavy(500), method="soft", threshold=3.0, **known)
     built = tg.mean(heavy(500), method=Soft(threshold=3.0), **known)
     np.testing.assert_array_equal(named.value, built.value)
+
+
+def test_a_result_is_a_frame_and_a_page_of_a_notebook():
+    table = pd.DataFrame(heavy()[:, :2], columns=["a<b", "c"])
+    result = tg.mean(table, epsilon=1.0, delta=1e-6, random_state=0)
+    frame = result.to_frame()
+    assert [*frame.columns] == ["column", "mean", "noise_std"]
+    assert frame["mean"].tolist() == result.value.tolist()
+    page = result._repr_html_()
+    for text in ("NOT PRIVATE", "a&lt;b", f"{result.value[1]:.6g}", "privacy noise"):
+        assert text in page
+    assert page.count("<table>") == 1
+
+
+def test_columns_are_chosen_among_those_that_a_schema_declares():
+    table = pd.DataFrame(heavy()[:, :2], columns=["a", "b"]).assign(region="north")
+    schema = tg.Schema(
+        features=["a", "b", "region"], categorical={"region": ["north"]}, missing={"b": 1.0}
+    )
+    options = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    chosen = tg.mean(table, columns=["b"], schema=schema, **options)
+    alone = tg.mean(table, columns=["b"], schema={"missing": {"b": 1.0}}, **options)
+    assert (chosen.names, chosen.value.tolist()) == (("b",), alone.value.tolist())
+    counted = tg.crosstab(table, "region", columns=["region"], schema=schema, **options)
+    assert counted.names == ("region",)
+    for wrong in (["b", "b"], [], ["b", 3]):
+        with pytest.raises(tg.InputError, match="columns must be a list of different names"):
+            tg.mean(table, columns=wrong, schema=schema, **options)

@@ -1,6 +1,7 @@
 """Weights of rows: every public method takes them as the default method does, or refuses them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tailguard as tg
@@ -48,3 +49,27 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
 def test_means_by_other_methods_refuse_weights(method):
     with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
         tg.mean(X, method=method, sample_weight=WEIGHTS, **WEIGHED)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::tailguard.BudgetWarning")
+def test_a_bound_without_weights_is_noted(name):
+    kind, promise = ESTIMATORS[name], {"guarantee": tg.GDP(20.0), "random_state": 0}
+    options = promise | ({"classes": (0, 1)} if takes_labels(kind) else {})
+    target = target_for(kind, X[:, 0], RNG)
+    note = "all rows count alike: weight_bound= is given, but no sample_weight="
+    model = kind(weight_bound=1.0, **options).fit(X, target)
+    assert note in model.notes_
+    assert note not in kind(**options).fit(X, target).notes_
+
+
+def test_a_bound_without_weights_is_refused_by_minimize():
+    with pytest.raises(tg.InputError, match=r"^weight_bound must be left out without"):
+        tg.minimize(tg.losses.Squared(), X, X[:, 0], constraint=BALL, **WEIGHED)
+
+
+def test_a_bound_beside_that_of_the_schema_is_refused():
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "w": WEIGHTS})
+    schema = tg.Schema(target="y", weight="w", weight_bound=2.0)
+    with pytest.raises(tg.InputError, match=r"^weight_bound must be None where the schema"):
+        tg.LinearRegression(schema=schema, **WEIGHED).fit(table)

@@ -265,7 +265,7 @@ def test_contrasts_have_the_curvature_of_the_shares_or_more(share):
 @pytest.mark.parametrize(
     ("facts", "sentence"),
     [
-        ({"intercept": False}, "fit_intercept must be True"),
+        ({"intercept": False}, "fit_intercept=False must not be given"),
         ({"has_offset": True}, "offset must be None"),
         ({"constraint": tg.sets.L2Ball(1.0)}, "constraint must be None"),
     ],

@@ -16,6 +16,9 @@ A fit needs a file, a target and a privacy budget; no bounds, no tuning.
   tailguard predict model.json new_claims.csv --out predictions.csv
 
 Every command explains itself: tailguard fit --help
+
+Exit codes: 0, success; 1, an internal error, or an audit that failed; 2, a wrong
+input; 3, a table of mostly unusable records; 130, an interruption.
 """
 
 import os

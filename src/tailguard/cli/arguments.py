@@ -17,7 +17,6 @@ from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
-from tailguard.summaries.results import COLUMNS, SummaryResult
 
 Value = TypeVar("Value")
 FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
@@ -160,6 +159,12 @@ def promise_of(epsilon: float, delta: float | None, *, pure: bool) -> ApproxDP |
     return ApproxDP(epsilon, delta)
 
 
+def check_explain(explain: bool, *, json: bool) -> None:
+    """Refuse ``--explain`` beside ``--json``, whose output is one object."""
+    if explain and json:
+        raise InputError("--explain must be left out with --json; got both.")
+
+
 def ledger_of(path: Path | None, name: str | None, key: str | None) -> Ledger | None:
     """Open the ledger of a run; return None without a path."""
     if path is None:
@@ -195,8 +200,9 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
 
 def run_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that commands pass on to a run, such as its ledger and checkpoint."""
-    names = ("check_records", "on_unusable", "random_state")
-    run = {name: given[name] for name in names if name in given}
+    run = {name: given[name] for name in ("on_unusable", "random_state") if name in given}
+    if "no_check_records" in given:
+        run["check_records"] = not given["no_check_records"]
     run["ledger"] = ledger_of(given["ledger"], given["ledger_name"], given["ledger_key"])
     if "checkpoint" in given:
         run["checkpoint"] = checkpoint_of(given["checkpoint"], resume=given["resume"])
@@ -213,6 +219,8 @@ def destination(path: Path, *others: Path | None) -> Path:
             raise InputError(
                 f"--out must be no file of {str(other)!r}, which is in use; got {str(path)!r}."
             )
+    if str(path) == "-":
+        raise InputError("--out must be the path of a file; a hyphen is no name of one.")
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     check_regular_file("--out", path)
@@ -279,26 +287,3 @@ def write_texts(path: Path, parts: Iterable[tuple[str, int]]) -> int:
             file.write(text)
             total += n_rows
     return total
-
-
-def tables_as_json(result: SummaryResult) -> dict[str, Any]:
-    """Return the tables of a summary as plain data; NaN and infinity become None."""
-    return {
-        "title": result.title,
-        "tables": [
-            {
-                "title": table.title or COLUMNS,  # the title of a table without its own
-                "header": list(table.header),
-                "rows": [
-                    [
-                        None if isinstance(cell, float) and not math.isfinite(cell) else cell
-                        for cell in row
-                    ]
-                    for row in table.rows
-                ],
-            }
-            for table in result.tables()
-        ],
-        "notes": list(result.notes),
-        "certificate": result.certificate.to_dict(),
-    }

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from rich.console import Console
 from tailguard.checks import InputError
 from tailguard.cli.arguments import constants_of, dates_of, labels_of, levels_of, names_of
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.declarations import check_columns, declared_for, undeclared_words
+from tailguard.data.declarations import check_columns, restricted, undeclared_words
 from tailguard.data.schema import Schema
 from tailguard.data.table import Table
 from tailguard.data.terms.formula import with_formula
@@ -55,7 +54,7 @@ def declared_schema(given: Mapping[str, Any]) -> Schema:
     features, drop, classes = given.get("features"), given.get("drop"), given.get("classes")
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
-        stored = _restricted(stored, names_of("--columns", columns))
+        stored = restricted(stored, names_of("--columns", columns))
     levels = levels_of(given.get("categorical") or []) or None
     constants = constants_of(given.get("missing") or [], levels or stored.categorical) or None
     return stored.with_declared(
@@ -95,12 +94,17 @@ def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
 
 
 def print_undeclared(
-    schema: Schema, table: Table, option: str = "--features", *, by_cell: bool = False
+    schema: Schema,
+    table: Table,
+    option: str = "--features",
+    *,
+    by_cell: bool = False,
+    json: bool = False,
 ) -> None:
-    """Print the undeclared columns, which are read as numbers, if there are any."""
+    """Print the undeclared columns, which are read as numbers; to stderr if stdout is JSON."""
     if undeclared := schema.undeclared(table.names):
-        path = Path(table.where)
-        print_wrapped(Console(), undeclared_sentence(undeclared, path, option, by_cell=by_cell))
+        sentence = undeclared_sentence(undeclared, Path(table.where), option, by_cell=by_cell)
+        print_wrapped(Console(stderr=json), sentence)
 
 
 def undeclared_sentence(
@@ -119,19 +123,4 @@ def undeclared_sentence(
         f"(--categorical {levels}), leave columns out (--drop {name}), choose them "
         f"({option} {first_names}) or declare all in a file (--schema schema.json, which "
         f"'{schema_command}' begins)."
-    )
-
-
-def _restricted(schema: Schema, columns: tuple[str, ...]) -> Schema:
-    """Return the declarations of these columns, all of which become features."""
-    return replace(
-        schema,
-        features=columns,
-        terms=None,
-        **declared_for(schema, columns),
-        target=None if schema.target in columns else schema.target,
-        exposure=None if schema.exposure in columns else schema.exposure,
-        offset=None if schema.offset in columns else schema.offset,
-        weight=None if schema.weight in columns else schema.weight,
-        weight_bound=None if schema.weight in columns else schema.weight_bound,
     )

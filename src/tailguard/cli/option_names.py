@@ -8,7 +8,7 @@ from typing import Any
 RENAMED = {
     "bound": "moment_bound",
     "candidates": "tried",
-    "fit_intercept": "intercept",
+    "fit_intercept=False": "no_intercept",
     "kind": "moment_kind",
     "moment": "moment_bound",
     "n_features": "columns",

@@ -69,7 +69,7 @@ def typed(
     metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any
 ) -> Any:
     """Describe an option; ``names`` replace the parameter's name. Flags have no metavar."""
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+    return typer.Option(*names, metavar=metavar or "", help=text, rich_help_panel=panel, **more)
 
 
 privacy = partial(typed, panel="Privacy")
@@ -111,6 +111,7 @@ PureOption = Annotated[bool, privacy(None, "Pure DP, without a delta.", "--pure"
 ExplainOption = Annotated[
     bool, typed(None, "Print what the budget was spent on, and why.", "--explain")
 ]
+JsonOption = Annotated[bool, typed(None, "Print what --out writes, in place of tables.", "--json")]
 
 
 class RoleOptions:
@@ -140,13 +141,6 @@ class RoleOptions:
             "NO,YES", "The labels of the target: two for sparse-logistic, two or more for logistic."
         ),
     ] = None
-    dates: Annotated[
-        list[str] | None,
-        columns(
-            "COLUMN=ORIGIN,UNIT",
-            "A column of dates, such as issued=2020-01-01,days; may be repeated.",
-        ),
-    ] = None
     other: Annotated[
         str | None,
         columns("level|void", "Whether undeclared levels share one level or make the row void."),
@@ -161,6 +155,13 @@ class CellOptions:
         columns(
             "COLUMN=A,B",
             "The levels of a categorical feature, the baseline first; may be repeated.",
+        ),
+    ] = None
+    dates: Annotated[
+        list[str] | None,
+        columns(
+            "COLUMN=VALUE",
+            "Origin and unit of a column of dates; may be repeated: day=2020-01-01,days",
         ),
     ] = None
     drop: Annotated[
@@ -243,16 +244,16 @@ class CheckpointOptions:
 class CheckOptions:
     """The count of usable records before a run."""
 
-    check_records: Annotated[
+    no_check_records: Annotated[
         bool,
         privacy(
             None,
-            "Whether to count usable records first, for 1/200 of the squared budget.",
-            "--check-records/--no-check-records",
+            "Do not count usable records first, which takes 1/200 of the squared budget.",
+            "--no-check-records",
         ),
-    ] = True
+    ] = False
     on_unusable: Annotated[
-        str, privacy("stop|fit", "If most records cannot be used: stop early, or fit anyway.")
+        str, privacy("WORD", "'stop' early, or 'fit' anyway, if most records cannot be used.")
     ] = "stop"
 
 

@@ -1,8 +1,11 @@
-"""Printing by the commands: coefficients, notes, wrapped and plain texts."""
+"""Printing by the commands: coefficients, notes, summaries, wrapped and plain texts."""
 
+import math
+from json import dumps
 from textwrap import fill
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from tailguard.estimators.summary import (
@@ -17,6 +20,7 @@ from tailguard.estimators.summary import (
 )
 from tailguard.printable import printable_lines
 from tailguard.privacy.certificate.pages import WIDTH
+from tailguard.summaries.results import COLUMNS, SummaryResult
 
 
 def print_coefficients(console: Console, model: Any) -> None:
@@ -28,10 +32,21 @@ def print_coefficients(console: Console, model: Any) -> None:
         print_wrapped(console, note)
 
 
-def print_wrapped(console: Console, text: str) -> None:
-    """Print a paragraph, wrapped to the width of the screen or, if smaller, of a certificate."""
+def print_wrapped(console: Console, text: str, indent: str = "") -> None:
+    """Print a paragraph, wrapped to the width of the screen or, if smaller, of a certificate.
+
+    ``indent`` begins every line but the first.
+    """
     width = min(console.width, WIDTH)
-    print_plain(console, fill(text, width, break_on_hyphens=False, break_long_words=False))
+    whole: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+    print_plain(console, fill(text, width, subsequent_indent=indent, **whole))
+
+
+def print_folded(console: Console, text: str) -> None:
+    """Print lines; fold those wider than the screen."""
+    width = console.width
+    lines = (fill(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    print_plain(console, "\n".join(lines))
 
 
 def print_declared(console: Console, model: Any) -> None:
@@ -50,3 +65,36 @@ def print_notes(console: Console, model: Any) -> None:
 def print_plain(console: Console, text: str) -> None:
     """Print a text without markup, colours or new line breaks."""
     console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def print_summary(result: SummaryResult, *, json: bool) -> None:
+    """Print a summary as tables, or as JSON."""
+    console = Console()
+    if json:
+        typer.echo(tables_as_json(result))
+    else:
+        print_plain(console, result.to_text(console.width))
+
+
+def tables_as_json(result: SummaryResult) -> str:
+    """Return the tables of a summary as JSON; NaN and infinity become null."""
+    content = {
+        "title": result.title,
+        "tables": [
+            {
+                "title": table.title or COLUMNS,  # the title of a table without its own
+                "header": list(table.header),
+                "rows": [
+                    [
+                        None if isinstance(cell, float) and not math.isfinite(cell) else cell
+                        for cell in row
+                    ]
+                    for row in table.rows
+                ],
+            }
+            for table in result.tables()
+        ],
+        "notes": list(result.notes),
+        "certificate": result.certificate.to_dict(),
+    }
+    return dumps(content, indent=2)

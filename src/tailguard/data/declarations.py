@@ -7,6 +7,7 @@ the width is public.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
-from tailguard.data.terms.term import REST, Term, term_of
+from tailguard.data.terms.term import REST, Factor, Term, term_of
 from tailguard.printable import printable
 from tailguard.privacy.unit import MOST_ROWS
 
@@ -31,6 +32,8 @@ OTHER = "other"
 """The level that all undeclared levels share."""
 OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
+UNDECLARED_ARE: tuple[Any, ...] = (None, (), {}, OTHERS[0])
+"""The values of declarations that declare nothing."""
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -40,12 +43,36 @@ def listing(columns: Sequence[str]) -> str:
     return f"{listed} and {n_more} more" if n_more > 0 else listed or "none"
 
 
+def columns_by_role(schema: Any) -> dict[str, str]:
+    """Return the columns of each declared role as text; none is left out of a list."""
+    roles: dict[str, Iterable[Any]] = {
+        "numbers": schema.numeric,
+        "levels": [f"{name} ({', '.join(levels)})" for name, levels in schema.levels.items()],
+        "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in schema.dates.items()],
+        "terms": schema.terms or (),
+        "left out": schema.drop,
+        "target": [schema.target],
+        "exposure or offset": [schema.exposure, schema.offset],
+        "weight": [schema.weight],
+        "identifies rows": [schema.row_id],
+        "identifies persons": [schema.person],
+        "constants for missing cells": [f"{k} = {v}" for k, v in schema.missing.items()],
+        "labels": schema.classes or (),
+    }
+    texts = {
+        role: ", ".join(printable(str(name)) for name in names if name is not None)
+        for role, names in roles.items()
+    }
+    return {role: text for role, text in texts.items() if text}
+
+
 def undeclared_words(columns: Sequence[str], *, by_cell: bool = False) -> str:
     """Return the note that undeclared columns are read as numbers."""
     void = (
         "any other cell there is missing" if by_cell else "a row with any other cell there is void"
     )
-    return f"{UNDECLARED}{listing(columns)}, so they are read as numbers, and {void}"
+    they_are = "it is" if len(columns) == 1 else "they are"
+    return f"{UNDECLARED}{listing(columns)}, so {they_are} read as numbers, and {void}"
 
 
 def undeclared_note(columns: Sequence[str], *, by_cell: bool = False) -> str:
@@ -70,8 +97,8 @@ def check_columns(required: Iterable[str], columns: Sequence[str], where: str) -
 
 
 def _other_format(columns: Sequence[str]) -> str:
-    """Return advice if names look like UTF-16, or the only name like a whole CSV header."""
-    if any("\0" in column for column in columns):
+    """Return advice if names look like another encoding, or one name like a CSV header."""
+    if any(sign in column for column in columns for sign in "\0\ufffd"):
         return " A CSV file must be UTF-8: save the file again as UTF-8."
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
         return " Cells of a CSV file must be separated by commas: save the file again with commas."
@@ -171,6 +198,15 @@ def declared_for(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
     }
 
 
+def restricted(schema: Any, columns: Sequence[str]) -> Any:
+    """Return the schema with these columns as its features, whatever their roles in it."""
+    chosen = names("columns", columns, optional=True) or ()
+    roles = [role for role in ("target", "exposure", "offset") if getattr(schema, role) in chosen]
+    roles += ["weight", "weight_bound"] if schema.weight in chosen else []
+    declared = declared_for(schema, chosen) | dict.fromkeys(roles)
+    return replace(schema, features=chosen, terms=None, **declared)
+
+
 def check_terms(schema: Any) -> None:
     """Refuse terms that omit a feature, or whose slope at a baseline level would be zero."""
     factors = [(term, factor) for term in schema.model_terms for factor in term.factors]
@@ -185,6 +221,12 @@ def check_terms(schema: Any) -> None:
     if unread := [name for name in schema.features or () if name not in used]:
         raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
     all_terms = {frozenset(), *(frozenset(term.factors) for term in schema.model_terms)}
+    # Between its knots a sum of their columns may be any straight line.
+    all_terms |= {
+        frozenset({Factor(factor.column)})
+        for term, factor in factors
+        if term.reads_one_column and factor.function in ("linear", "spline")
+    }
     for term, factor in factors:
         rest = Term(tuple(each for each in term.factors if each != factor))
         if factor.are_indicators(schema.levels) and frozenset(rest.factors) not in all_terms:

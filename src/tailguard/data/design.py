@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tailguard.array_types import BoolArray, Features, FloatArray
-from tailguard.checks import InputError, check_positive
+from tailguard.checks import InputError, shown
 from tailguard.data.cells import cell_numbers, cell_texts
 from tailguard.data.columns import LABELS, cells_of, kind_of, marks_of, numbers_of
 from tailguard.data.declarations import check_columns, check_weight_bound, level_number
@@ -221,11 +221,23 @@ class Weight(NamedTuple):
 
 
 def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
-    """Return the weights of rows, or None; refuse weights without a declared bound."""
-    if sample_weight is None:
+    """Return the weights of rows, or None; refuse weights without a bound, and the reverse."""
+    check_weight_bound("sample_weight", sample_weight, bound)
+    if sample_weight is None or bound is None:
         return None
-    check_weight_bound("sample_weight", True, bound)
-    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
+    return Weight("sample_weight", bound, sample_weight)
+
+
+def weights_by_schema(schema: Schema | None, sample_weight: Any, bound: float | None) -> Any:
+    """Return the given weights and their bound, or else those that a schema declares."""
+    if schema is None or schema.weight is None or sample_weight is not None:
+        return sample_weight, bound
+    if bound is not None:
+        raise InputError(
+            "weight_bound must be None where the schema declares weights and their bound; got "
+            f"{shown(bound)}."
+        )
+    return schema.weight, schema.weight_bound
 
 
 def weight_of_score(
@@ -291,11 +303,12 @@ def with_declared(
     given: Mapping[str, Any], schema: Schema | None, weight_bound: float | None
 ) -> dict[str, Any]:
     """Return the arguments besides X; take those that are missing from the schema."""
-    completed = {**given, "weight_bound": weight_bound}
+    weight, bound = weights_by_schema(schema, given.get("sample_weight"), weight_bound)
+    # Generic code, as that of scikit-learn, fits one estimator with and without weights.
+    bound = None if weight is None else bound
+    completed = {**given, "sample_weight": weight, "weight_bound": bound}
     if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:
         completed |= {"exposure": schema.exposure, "offset": schema.offset}
-    if schema is not None and completed.get("sample_weight") is None:
-        completed |= {"sample_weight": schema.weight, "weight_bound": schema.weight_bound}
     return completed
 
 

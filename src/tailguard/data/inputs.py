@@ -120,13 +120,15 @@ class Inputs:
         """Whether records have weights; if so, the total weight must be released."""
         return self.weight is not None or self.unit.weight == "row"
 
-    def assumptions(self, *, by_cell: bool = False) -> tuple[str, ...]:
+    def assumptions(self, *, by_cell: bool = False, bound: float | None = None) -> tuple[str, ...]:
         """Return notes on undeclared columns, on the protected unit, and on weights."""
         undeclared, weight = self.undeclared, self.weight
         notes = [undeclared_note(undeclared, by_cell=by_cell)] if undeclared else []
         notes += () if self.unit is ROWS else self.unit.notes
         if weight is not None:
             notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
+        elif bound is not None:
+            notes.append("all rows count alike: weight_bound= is given, but no sample_weight=")
         return tuple(notes)
 
     @property

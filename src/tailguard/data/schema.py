@@ -18,6 +18,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
+from tailguard.printable import html_table
 from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
@@ -33,7 +34,7 @@ VERSION = 1
 """The version of the JSON format: ``{"tailguard_schema": 1, "features": [...], ...}``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
     """Declarations of a table's columns, each by its name.
 
@@ -250,9 +251,8 @@ class Schema:
     def with_declared(self, **given: Any) -> "Schema":
         """Return the schema with more declarations, each at most once; None declares nothing."""
         more = {name: value for name, value in given.items() if value is not None}
-        defaults: tuple[Any, ...] = (None, (), {}, declarations.OTHERS[0])
         for name in more:
-            if getattr(self, name) not in defaults:
+            if getattr(self, name) not in declarations.UNDECLARED_ARE:
                 raise InputError(
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
@@ -291,22 +291,17 @@ class Schema:
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""
-        roles = {
-            "numbers": self.numeric,
-            "levels": [f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()],
-            "dates": [f"{k} ({v['unit']} after {v['origin']})" for k, v in self.dates.items()],
-            "terms": self.terms or (),
-            "left out": self.drop,
-            "target": [name for name in (self.target,) if name],
-            "exposure or offset": [name for name in (self.exposure, self.offset) if name],
-            "weight": [name for name in (self.weight,) if name],
-            "identifies rows": [name for name in (self.row_id,) if name],
-            "identifies persons": [name for name in (self.person,) if name],
-            "constants for missing cells": [f"{k} = {v}" for k, v in self.missing.items()],
-            "labels": [str(label) for label in self.classes or ()],
-        }
-        lines = [f"{role}: {declarations.listing(names)}" for role, names in roles.items() if names]
-        return "\n".join([*lines, NOT_LOOKED_AT])
+        roles = declarations.columns_by_role(self).items()
+        return "\n".join([*(f"{role}: {columns}" for role, columns in roles), NOT_LOOKED_AT])
+
+    def __repr__(self) -> str:
+        declared = {each.name: getattr(self, each.name) for each in fields(self)}
+        words = (f"{k}={v!r}" for k, v in declared.items() if v not in declarations.UNDECLARED_ARE)
+        return f"Schema({', '.join(words)})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        return html_table(declarations.columns_by_role(self).items(), ("role", "columns"))
 
     @classmethod
     def of(cls, schema: Any) -> "Schema":

@@ -255,7 +255,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             event = plan.event if check is None else Composed((check.event, plan.event))
             self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)  # may warn
-        assumed = (*self._assumptions(), *table.assumptions())
+        assumed = (*self._assumptions(), *table.assumptions(bound=self.weight_bound))
         with progress_bar(check_boolean("verbose", self.verbose)):
             self._keep(run(planned_solver, plan, gate, assumptions=assumed, check=check))
         return self

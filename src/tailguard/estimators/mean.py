@@ -24,7 +24,7 @@ from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
-from tailguard.printable import four_digits, printable
+from tailguard.printable import four_digits, html_table, html_words, printable
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
@@ -88,16 +88,32 @@ class MeanResult(Reported):
         """Return the report of the means."""
         return mean_report(self.method, self.rows(), self.certificate, stated, self.notes)
 
-    def __repr__(self) -> str:
+    def to_frame(self) -> Any:
+        """Return the means as a pandas DataFrame, one row per column."""
+        import pandas as pd  # noqa: PLC0415 (loaded where a frame is asked for)
+
+        return pd.DataFrame(self.rows(), columns=["column", "mean", "noise_std"])
+
+    def _heading(self) -> list[str]:
         certificate = self.certificate
-        rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
-        width = max(len(name) for name, _, _ in rows)
-        lines = [
+        return [
             f"private mean ({self.method}), {certificate.unit.size(certificate.n_rows)}, "
             f"mode: {certificate.mode}",
             certificate.guarantee.describe(),
-            f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}",
         ]
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        rows = [(name, f"{value:.6g}", f"{noise:.3g}") for name, value, noise in self.rows()]
+        headers = ("column", "mean", "privacy noise")
+        parts = [f"<p>{html_words(line)}</p>" for line in self._heading()]
+        parts.append(html_table(rows, headers, numbers=(1, 2)))
+        return "\n".join([*parts, *(f"<p>{html_words(note)}</p>" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
+        width = max(len(name) for name, _, _ in rows)
+        lines = [*self._heading(), f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}"]
         lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
         return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
 

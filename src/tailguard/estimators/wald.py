@@ -6,7 +6,7 @@ Wald 1943 (tests from asymptotically normal estimates).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -51,8 +51,8 @@ class JointTest:
     True
     """
 
-    estimate: FloatArray
-    std: FloatArray
+    estimate: FloatArray = field(repr=False)
+    std: FloatArray = field(repr=False)
     statistic: float
     df: int
     p: float
@@ -117,10 +117,11 @@ def _weights(model: Any, contrasts: Any) -> FloatArray:
         elif isinstance(contrast, Mapping):
             rows.append(_combination(names, contrast))
         else:
+            is_array = isinstance(contrasts, np.ndarray)
+            got = f"shape {contrasts.shape}" if is_array else shown(contrasts)
             raise InputError(
                 "contrasts must be names of coefficients or of categorical columns, weights by "
-                f"name, a list of these, or an array with {len(names)} columns; got "
-                f"{shown(contrasts)}."
+                f"name, a list of these, or an array with {len(names)} columns; got {got}."
             )
     return _checked(np.array(rows).reshape(-1, len(names)))
 

@@ -74,7 +74,7 @@ class Solver(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solved(Reported):
     """A solution and its certificate.
 
@@ -124,8 +124,8 @@ class Solved(Reported):
         """Assumptions about the records, how many are usable, and decisions of the solver."""
         return (*self.assumptions, *self.record_notes, *self.solution.notes)
 
-    def _report(self, stated: Stated) -> Report:
-        """Return the report of the run."""
+    def _rows(self) -> list[tuple[str, float, float]]:
+        """Return name, value and privacy noise of each coefficient."""
         solution = self.solution
         values = np.ravel(solution.coef)
         noises = np.broadcast_to(np.ravel(solution.coef_noise_std), values.shape)
@@ -133,12 +133,33 @@ class Solved(Reported):
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:
             rows.append(("(intercept)", solution.intercept, solution.intercept_noise_std))
+        return rows
+
+    def _subject(self) -> str:
+        loss = self.plan.problem.loss
+        return f"run of {self.plan.solver}" if loss is None else f"minimum of {type(loss).__name__}"
+
+    def __repr__(self) -> str:
+        certificate, rows = self.certificate, self._rows()
+        width = max((len(name) for name, _, _ in rows), default=0)
+        lines = [
+            f"{self._subject()}, {certificate.unit.size(certificate.n_rows)}, mode: "
+            f"{certificate.mode}",
+            certificate.guarantee.describe(),
+            f"{'':{width}}  {'coef':>14}  {'privacy noise':>14}",
+        ]
+        lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
+        return "\n".join(lines)
+
+    def _report(self, stated: Stated) -> Report:
+        """Return the report of the run."""
         return Report(
-            subject=f"minimum of {type(self.plan.problem.loss).__name__}",
+            subject=self._subject(),
             certificate=self.certificate,
             quantity="coefficient",
             estimates=tuple(
-                ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows
+                ReportedEstimate(name, value, noise_std=noise)
+                for name, value, noise in self._rows()
             ),
             notes=self.notes,
             stated=stated,

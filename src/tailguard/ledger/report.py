@@ -22,12 +22,12 @@ def summary_text(ledger: Ledger) -> str:
     charges = [line for line in lines if line.kind == RESERVED]
     ends = [*_ends(lines).values()]
     total = _cost(ledger.total()) if charges else "nothing"
-    counts = "all count as spent"
+    counts, plural = "all count as spent", "" if len(charges) == 1 else "s"
     if STOPPED in ends:
         counts = f"{ends.count(STOPPED)} stopped early, all others count as reserved"
     facts = {
         "cap": ledger.cap.describe(),
-        "charged": f"{len(charges)} runs, {len(ends)} settled; {counts}",
+        "charged": f"{len(charges)} run{plural}, {len(ends)} settled; {counts}",
         "total": f"{total}, of the events as they are listed",
         "fits": ledger.describe_left(),
         "protects": f"{ledger.unit}, in every run",

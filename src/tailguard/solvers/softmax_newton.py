@@ -141,7 +141,7 @@ class SoftmaxNewton:
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
         here = "for more than two classes by the default method."
-        require(problem.intercept, f"fit_intercept must be True {here}")
+        require(problem.intercept, f"fit_intercept=False must not be given {here}")
         require(not problem.has_offset, f"offset must be None {here}")
         require(problem.constraint is None, f"constraint must be None {here}")
         two, mu = _of_two(problem), guarantee.gaussian_mu()

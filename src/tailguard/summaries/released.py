@@ -16,7 +16,8 @@ import numpy as np
 
 from tailguard.array_types import BoolArray
 from tailguard.checks import InputError, check_choice, named_arguments, shown
-from tailguard.data.declarations import check_weight_bound, listing
+from tailguard.data.declarations import listing, restricted
+from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.schema import Declared, Schema
 from tailguard.gate import Gate
@@ -227,16 +228,13 @@ def read_features(
     By default the weights are those that the schema declares.
     """
     declared = None if schema is None else Schema.of(schema)
-    if sample_weight is None and declared is not None and declared.weight is not None:
-        if weight_bound is not None:
-            raise InputError(
-                "weight_bound must be None where the schema declares weights and their bound; got "
-                f"{shown(weight_bound)}."
-            )
-        sample_weight, weight_bound = declared.weight, declared.weight_bound
-    check_weight_bound("sample_weight", sample_weight, weight_bound)
-    read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    inputs = read_inputs(X, schema=declared, features_only=True, **read_options)
+    columns = read_options.get("columns")
+    if declared is not None and isinstance(columns, list | tuple):
+        declared = restricted(declared, columns)
+        read_options["columns"] = None
+    weight, bound = weights_by_schema(declared, sample_weight, weight_bound)
+    weights = {"sample_weight": weight, "weight_bound": bound}
+    inputs = read_inputs(X, schema=declared, features_only=True, **weights, **read_options)
     shape = inputs.n_records, inputs.n_features
     if min(shape) < 1:
         raise InputError(f"X must have at least one row and one column; got shape {shape}.")

@@ -207,6 +207,15 @@ def test_terms_that_do_not_fit_together_are_refused(case):
         tg.Schema(**declared)
 
 
+@pytest.mark.parametrize("function", ["spline", "linear"])
+def test_a_function_that_holds_straight_lines_stands_for_its_column(function):
+    levels = {"region": ["n", "s"]}
+    schema = tg.Schema(terms=["region", f"{function}(x, 0, 1, 2)", "x:region"], categorical=levels)
+    assert "x:region=s" in schema.settled(["x", "region"]).coefficient_names
+    with pytest.raises(tg.InputError, match="terms must have 'x' beside"):
+        tg.Schema(terms=["region", "log(x)", "x:region"], categorical=levels)
+
+
 def test_levels_that_are_void_have_no_coefficient_and_no_row():
     levels = {"region": ["a", "b"], "sex": ["f", "m"]}
     table = pd.DataFrame({"region": ["a", "b", "z", None], "sex": ["f", "x", "m", "m"]})

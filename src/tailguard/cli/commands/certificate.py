@@ -1,5 +1,7 @@
-r"""Show the certificate of a model file, for the person responsible for privacy.
+r"""Show the certificate of a result, for the person responsible for privacy.
 
+FILE is a model file, a file that 'tailguard mean', 'describe' or 'score' wrote,
+or a report.
 It states the promise and whom it protects, the releases and their total cost,
 and assumptions for accuracy. With --json, it has all the numbers from which
 anybody can recompute the total.
@@ -11,18 +13,21 @@ anybody can recompute the total.
   tailguard certificate model.json --json > certificate.json
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from tailguard.cli import options
-from tailguard.cli.model_file import load_model
+from tailguard.cli.commands.report import read_report
 from tailguard.cli.printing import print_plain
 
 
 def certificate(
-    model: options.ModelPathOption,
+    file: Annotated[
+        Path, options.existing("FILE", "A model file, means, a description or a page.")
+    ],
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
 ) -> None:
     """Print the certificate.
@@ -34,7 +39,7 @@ def certificate(
     <BLANKLINE>
      Usage: tailguard certificate [OPTIONS] ...
     """
-    stated = load_model(model).certificate_
+    stated = read_report(file).certificate
     if json:
         typer.echo(stated.to_json())
     else:

@@ -23,7 +23,6 @@ as 'other', and empty cells as 'missing'. Every further description of the same
 rows costs budget again.
 """
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,17 +32,17 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.cli import options
 from tailguard.cli.arguments import (
+    check_explain,
     destination,
     names_of,
     numbers_of,
     options_of,
     promise_of,
     run_options,
-    tables_as_json,
     write_text,
 )
 from tailguard.cli.declarations import declared_schema, print_undeclared
-from tailguard.cli.printing import print_plain
+from tailguard.cli.printing import print_plain, print_summary, tables_as_json
 from tailguard.data.readers.opening import opened_table
 from tailguard.progress import progress_bar
 
@@ -65,9 +64,9 @@ def describe(
         str | None,
         method("A,B", "Categorical columns, to describe each combination of levels separately."),
     ] = None,
-    correlations: Annotated[
-        bool, method(None, "Whether to correlate columns.", "--correlations/--no-correlations")
-    ] = True,
+    no_correlations: Annotated[
+        bool, method(None, "Do not correlate columns.", "--no-correlations")
+    ] = False,
     spend: Annotated[
         list[str] | None,
         method(
@@ -77,6 +76,7 @@ def describe(
     ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
+    json: options.JsonOption = False,
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write tables and certificate (JSON).")
     ] = None,
@@ -94,12 +94,13 @@ def describe(
     ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
+    check_explain(explain, json=json)
     table = opened_table(file, engine)
     declared = declared_schema({**given, "columns": columns})
     schema = declared.settled(table.names, table.where)
     table.check_types(schema.numeric)
     arguments: dict[str, Any] = {"schema": schema, "guarantee": guarantee, "order": given["order"]}
-    arguments |= {"spend": options_of(spend or []), "correlations": correlations}
+    arguments |= {"spend": options_of(spend or []), "correlations": not no_correlations}
     if quantiles is not None:
         allowed = "numbers from 0 to 1, such as 0.5,0.99"
         arguments["q"] = numbers_of("--quantiles", quantiles, allowed)
@@ -107,12 +108,12 @@ def describe(
         arguments["by"] = names_of("--by", by)
     if out is not None:
         destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    print_undeclared(declared, table, "--columns", by_cell=True)
+    print_undeclared(declared, table, "--columns", by_cell=True, json=json)
     with progress_bar():
         result = tg.describe(table, **arguments, **run_options(given))
-    console = Console()
-    print_plain(console, result.to_text(console.width))
+    print_summary(result, json=json)
     if explain:
+        console = Console()
         print_plain(console, result.explain(console.width))
     if out is not None:
-        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n", spent=True)
+        write_text(out, tables_as_json(result) + "\n", spent=True)

@@ -17,22 +17,19 @@ rows costs budget, and these costs add up.
       --out model.json
   tailguard fit patients.csv --target ill --model logistic \
       --classes no,yes --epsilon 0.5 --delta 1e-7 --out model.json
-  tailguard fit genes.parquet --target growth --model sparse-linear \
-      --keep 5 --epsilon 1 --delta 1e-6 --out model.json
   tailguard fit claims.csv --target cost --model quantile --level 0.9 \
       --epsilon 1 --delta 1e-6 --out model.json
 
 [bold]What a cell may hold[/bold]
 
-The header is public, the cells are not. A column is numeric unless it is
-declared categorical, in CSV and Parquet alike. A row with an empty or
-unreadable cell is void: it counts as a row, contributes nothing, and no message
-names it. With --missing age=40, such a cell of age counts as 40 instead, in
-predictions too. In a categorical column, undeclared values share the level
-'other', unless --other void makes their rows void. A column of words or dates
-makes every row void unless it is declared, by --categorical or --dates, or
-dropped. So a fit first counts usable rows privately. If they are surely fewer
-than half, the fit stops with exit code 3, has spent little, and names the column.
+The header is public, the cells are not. A column is numeric unless --categorical
+or --dates declare it, in CSV and Parquet alike. A row with an empty or unreadable
+cell is void: it counts as a row, contributes nothing, and no message names it.
+With --missing age=40, such a cell of age counts as 40, in predictions too.
+Undeclared values of a categorical column share the level 'other', unless
+--other void makes their rows void. A fit first counts usable rows privately. If
+they are surely fewer than half, as with a column of words that nothing declares,
+it stops with exit code 3, has spent little, and names the column.
 """
 
 from functools import partial
@@ -40,6 +37,7 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 import tailguard as tg
@@ -48,7 +46,13 @@ from tailguard.cli import options
 from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
 from tailguard.cli.declarations import declared_schema, print_undeclared, settled_for
 from tailguard.cli.model_file import make_estimator
-from tailguard.cli.printing import print_coefficients, print_declared, print_notes, print_plain
+from tailguard.cli.printing import (
+    print_coefficients,
+    print_declared,
+    print_notes,
+    print_plain,
+    print_wrapped,
+)
 from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
@@ -118,10 +122,9 @@ def fit(
     epsilon: options.EpsilonOption,
     delta: options.DeltaOption,
     out: options.OutOption,
-    intercept: Annotated[
-        bool, of_model(None, "Whether to fit a constant.", "--intercept/--no-intercept")
-    ] = True,
+    no_intercept: Annotated[bool, of_model(None, "Fit no constant.", "--no-intercept")] = False,
     engine: options.EngineOption = "local",
+    json: options.JsonOption = False,
     **given: Any,
 ) -> None:
     r"""Fit a model privately and write the model file.
@@ -140,14 +143,14 @@ def fit(
     schema = settled_for(declared, table, given["formula"])
     own_options = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
     own_options["--classes"] = declared.classes
-    parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": not no_intercept}
     parameters |= run_options(given)
     estimator = _estimator(given, schema, table, own_options, parameters)
     destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    print_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     with progress_bar():
         estimator.fit(table, order=given["order"])
-    _print_and_write(estimator, out)
+    _print_and_write(estimator, out, json=json)
 
 
 def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
@@ -177,20 +180,29 @@ def _estimator(
     return estimator
 
 
-def _print_and_write(estimator: Any, out: Path) -> None:
+def _print_and_write(estimator: Any, out: Path, *, json: bool) -> None:
     """Print a fit, then write its model file: a full disk does not lose what was paid for."""
-    console, certificate = Console(), estimator.certificate_
+    text = model_text(estimator)
+    if json:
+        typer.echo(text, nl=False)
+    else:
+        _print_fit(Console(), estimator)
+    write_text(out, text, spent=True)
+    print_plain(Console(stderr=json), f"Wrote {out}; its certificate: tailguard certificate {out}")
+
+
+def _print_fit(console: Console, estimator: Any) -> None:
+    """Print the promise of a fit, its coefficients, and notes."""
+    certificate = estimator.certificate_
     print_plain(
         console,
         f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
-        f"{certificate.mode}\n{certificate.guarantee.describe()}, for "
-        f"{certificate.unit.describe()}",
+        f"{certificate.mode}",
     )
+    print_wrapped(console, f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}")
     print_declared(console, estimator)
     print_coefficients(console, estimator)
     print_notes(console, estimator)
-    write_text(out, model_text(estimator), spent=True)
-    print_plain(console, f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 
 @options.takes(
@@ -215,6 +227,7 @@ def search(
     delta: options.DeltaOption,
     out: options.OutOption,
     tries: Annotated[float, options.typed("NUMBER", "How many tries are expected.")] = 10.0,
+    json: options.JsonOption = False,
     **given: Any,
 ) -> None:
     r"""Choose among settings of a model privately, and write the model file of the best.
@@ -250,8 +263,10 @@ def search(
         **run_options(given),
     )
     destination(out, file, given["schema"], given["ledger"])
-    print_undeclared(declared if given["formula"] is None else schema, table)
+    print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     private_search.fit(table, order=given["order"])
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
-    print_plain(Console(), f"Chosen among {len(private_search.candidates_)} settings: {best}")
-    _print_and_write(private_search.best_estimator_, out)
+    print_plain(
+        Console(stderr=json), f"Chosen among {len(private_search.candidates_)} settings: {best}"
+    )
+    _print_and_write(private_search.best_estimator_, out, json=json)

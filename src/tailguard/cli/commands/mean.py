@@ -31,12 +31,13 @@ means of a categorical column are the shares of its levels, without the first.
 Every further mean of the same rows spends budget again.
 """
 
-import json
 from functools import partial
+from json import dumps
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -45,9 +46,16 @@ from rich.table import Table
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import destination, options_of, promise_of, run_options, write_text
+from tailguard.cli.arguments import (
+    check_explain,
+    destination,
+    options_of,
+    promise_of,
+    run_options,
+    write_text,
+)
 from tailguard.cli.declarations import declared_schema, print_undeclared
-from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.printing import print_folded, print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
 from tailguard.printable import printable
@@ -99,6 +107,7 @@ def estimate_means(
     ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
+    json: options.JsonOption = False,
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write means and certificate (JSON).")
     ] = None,
@@ -116,6 +125,7 @@ def estimate_means(
     ...
     """
     guarantee = promise_of(epsilon, delta, pure=pure)
+    check_explain(explain, json=json)
     table = opened_table(file, engine)
     declared = declared_schema({**given, "columns": columns})
     schema = declared.settled(table.names, table.where)
@@ -125,7 +135,7 @@ def estimate_means(
         if out is None
         else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     )
-    print_undeclared(declared, table, "--columns")
+    print_undeclared(declared, table, "--columns", json=json)
     moment = _moment(given["moment_order"], given["moment_bound"], given["moment_kind"])
     with progress_bar():
         result = tg.mean(
@@ -138,9 +148,13 @@ def estimate_means(
             **run_options(given),
             **_method_options(method, groups, option or []),
         )
-    _print_means(Console(), result, explain=explain)
+    text = dumps(_result_as_json(result), indent=2)
+    if json:
+        typer.echo(text)
+    else:
+        _print_means(Console(), result, explain=explain)
     if out is not None:
-        write_text(out, json.dumps(_result_as_json(result), indent=2) + "\n", spent=True)
+        write_text(out, text + "\n", spent=True)
 
 
 def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[str, Any]:
@@ -205,4 +219,4 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     for note in result.notes:
         print_wrapped(console, note)
     if explain:
-        print_plain(console, result.explain())
+        print_folded(console, result.explain())

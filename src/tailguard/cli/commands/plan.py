@@ -31,7 +31,7 @@ from rich.console import Console
 from tailguard.checks import require
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, numbers_of, write_text
-from tailguard.cli.printing import print_plain
+from tailguard.cli.printing import print_folded
 from tailguard.moments import Moment
 from tailguard.planning import TASKS, prediction_grid
 from tailguard.planning import plan as plan_of
@@ -92,7 +92,7 @@ def list_methods(
     >>> from tailguard.cli.app import run
     >>> run("plan mean --rows 10000 --columns 2 --epsilon 1 --delta 1e-6".split())
     ... # doctest: +ELLIPSIS
-    mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = 1e-06, n = 10000, ...
+    mean: (epsilon, delta)-differential privacy with epsilon = 1 and delta = ...
     """
     facts = {name: value for name, value in given.items() if value is not None}
     kind: Any = moment_kind  # Moment checks the word
@@ -117,4 +117,4 @@ def list_methods(
     if json:
         typer.echo(advice.to_json())
     else:
-        print_plain(Console(), advice.to_text())
+        print_folded(Console(), advice.to_text())

@@ -24,7 +24,6 @@ the rows that they are made for: guard them as you guard FILE.
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -41,12 +40,11 @@ from tailguard.cli.arguments import (
     destination,
     promise_of,
     run_options,
-    tables_as_json,
     write_text,
     write_texts,
 )
 from tailguard.cli.model_file import load_model, takers
-from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.cli.printing import print_plain, print_summary, print_wrapped, tables_as_json
 from tailguard.data.declarations import OTHER, check_columns, listing
 from tailguard.data.design import (
     Offset,
@@ -257,6 +255,7 @@ def score(
             "person|row", "Whether each person counts once, or each row; by default as in the fit."
         ),
     ] = None,
+    json: options.JsonOption = False,
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write table and certificate (JSON).")
     ] = None,
@@ -316,7 +315,6 @@ def score(
             guarantee=guarantee,
             **run_options(given),
         )
-    console = Console()
-    print_plain(console, result.to_text(console.width))
+    print_summary(result, json=json)
     if out is not None:
-        write_text(out, json.dumps(tables_as_json(result), indent=2) + "\n", spent=True)
+        write_text(out, tables_as_json(result) + "\n", spent=True)

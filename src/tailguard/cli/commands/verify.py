@@ -71,7 +71,7 @@ def verify(
         )
     print_plain(console, "\nNot proven:")
     for sentence in certificate.unproven(is_listed):
-        print_wrapped(console, f"- {sentence}")
+        print_wrapped(console, f"- {sentence}", indent="  ")
 
 
 def _look_up(path: Path, certificate: Certificate) -> bool:
