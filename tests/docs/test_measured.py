@@ -232,6 +232,24 @@ def test_what_a_description_costs_is_stored():
     assert said.format(*told) in page
 
 
+def test_classes_of_real_tables_are_counted():
+    rows, page = lines_of(f"{RESULTS}/class_tables.csv"), prose("docs/default-stages.md")
+    by_epsilon = [[r for r in rows if float(r["epsilon"]) == each] for each in (0.3, 1, 3, 100)]
+    shares = [short(statistics.median(float(r["explained"]) for r in own), 2) for own in by_epsilon]
+    said = "of what the optimum does at epsilon .3, {} at 1, {} at 3 and {} at a mu of 10"
+    assert f"a median share of {shares[0]} {said.format(*shares[1:])}" in page
+    fitted = [row for own in by_epsilon[1:] for row in own]
+    above = sum(float(row["explained"]) > 0.0 for row in fitted)
+    lost = short(max(float(row["beyond"]) for row in fitted), 2)
+    assert f"in {above} of {len(fitted)} cells, and no fit loses more than {lost} %" in page
+    near = sum(float(row["above"]) <= 1.0 for row in by_epsilon[-1])
+    assert f"within 1 % of the optimum's for {near} of them" in page
+    given, hold = (sum(int(row[key]) for row in rows) for key in ("given", "hold"))
+    assert f"{hold} of {given} hold the optimum's differences" in page
+    names = {row["classes"] for row in rows}
+    assert f"Of {len(names)} targets" in page
+
+
 def test_intervals_of_classes_are_counted():
     rows, page = lines_of(f"{RESULTS}/classes.csv"), prose("docs/default-stages.md")
     shares = []

@@ -326,6 +326,13 @@ def test_what_a_killed_process_of_that_number_left_behind_does_no_harm(path):
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_a_file_that_another_process_made_meanwhile_is_kept(ledger, path):
+    before = path.read_bytes()
+    Store(str(path)).create()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
 def test_where_no_table_of_mounts_is_kept_no_file_system_is_known():
     assert mount_of("/nowhere/budget.sqlite", mounts="/no/such/table") == ("", "")
 

@@ -199,16 +199,3 @@ def test_a_result_says_within_which_bounds_features_were_read():
     assert (low < 0.0).all()
     assert (high > 0.0).all()
     assert np.mean((low <= X) & (high >= X)) > 0.99
-
-
-def test_a_result_prints_its_coefficients_and_no_more():
-    X = np.random.default_rng(0).standard_normal((2_000, 2))
-    solved = tg.minimize(
-        tg.losses.Squared(), X, X[:, 0], epsilon=1.0, delta=1e-6, intercept=True, random_state=0
-    )
-    heading, promise, header, *rows = repr(solved).splitlines()
-    assert heading == "minimum of Squared, n = 2000, mode: simulation: NOT PRIVATE"
-    assert promise == solved.certificate.guarantee.describe()
-    assert header.split() == ["coef", "privacy", "noise"]
-    assert [row.split()[0] for row in rows] == ["x0", "x1", "(intercept)"]
-    assert float(rows[1].split()[1]) == pytest.approx(solved.coef[1], rel=1e-5)
