@@ -32,6 +32,7 @@ PUBLISHED = [
     ("docs/accuracy.md", f"{RESULTS}/scores.json", "python benchmarks/bench_score.py"),
     ("docs/accuracy.md", f"{RESULTS}/fit_cost.json", "python benchmarks/bench_fit_cost.py"),
     ("docs/default-stages.md", f"{RESULTS}/classes.csv", "python benchmarks/bench_classes.py"),
+    ("docs/default-stages.md", f"{RESULTS}/class_tables.csv", "`--out benchmarks/results/class_"),
     ("docs/default-stages.md", f"{RESULTS}/glm.csv", "python benchmarks/bench_glm.py"),
     ("docs/default-stages.md", f"{RESULTS}/ridge.csv", "benchmarks/bench_glm.py --ridge"),
     ("docs/how-much-budget.md", f"{RESULTS}/useful_rows.json", "benchmarks/bench_useful_rows.py"),
