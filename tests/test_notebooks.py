@@ -1,6 +1,8 @@
 """What a notebook shows says what the texts say, and escapes every word."""
 
+import pickle
 import re
+from copy import deepcopy
 from html import unescape
 
 import numpy as np
@@ -37,6 +39,24 @@ def test_a_fitted_model_shows_its_summary(model):
     for line in model.summary().splitlines():
         if set(line) != {"="} and set(line) != {"-"}:
             assert all(part in said for part in line.split()), line
+
+
+def test_a_summary_shows_the_table_of_its_model(model):
+    summary = model.summary()
+    assert summary._repr_html_() == model._repr_html_()
+    for copied in (pickle.loads(pickle.dumps(summary)), deepcopy(summary)):
+        assert copied == summary
+        assert copied._repr_html_() == summary._repr_html_()
+
+
+def test_a_joint_test_shows_its_contrasts_and_its_numbers(model):
+    found = model.wald_test(["a<b", "(intercept)"])
+    shown = words(found._repr_html_())
+    for k, (estimate, std) in enumerate(zip(found.estimate, found.std, strict=True), start=1):
+        assert f"{k} {estimate:.4g} {std:.4g}" in shown
+    assert f"statistic {found.statistic:.4g} df 2 p <0.001" in shown
+    missing = model.wald_test("flat")
+    assert missing.reason in words(missing._repr_html_())
 
 
 def test_a_model_that_is_not_fitted_shows_what_scikit_learn_does():

@@ -203,15 +203,34 @@ def test_theorems_are_refused_in_one_sentence_where_the_papers_are_not_installed
 
 def test_an_error_asks_for_the_fewest_records_that_reach_it():
     sizes = {"n_features": 5, "epsilon": 1.0, "delta": 1e-6}
-    for task in ("squared", "mean"):
-        answer = tg.plan(task, error=0.01, **sizes)
-        assert answer.recommended.predicted_error <= 0.01
+    for task, error in (("squared", 0.001), ("mean", 0.01)):
+        answer = tg.plan(task, error=error, **sizes)
+        assert answer.recommended.predicted_error <= error
         fewer = int(0.98 * answer.n_rows)
-        assert tg.plan(task, n_rows=fewer, **sizes).recommended.predicted_error > 0.01
+        assert tg.plan(task, n_rows=fewer, **sizes).recommended.predicted_error > error
         assert answer.notes[0] == (
-            f"n_rows = {answer.n_rows:,} is needed for a predicted error of at most 0.01"
+            f"n_rows = {answer.n_rows:,} is needed for a predicted error of at most {error}"
         )
         assert answer.notes[0] in answer.to_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"), [({"n_rows": 10_000}, "epsilon"), ({"epsilon": 0.02}, "n_rows")]
+)
+def test_no_answer_is_a_budget_at_which_a_fit_is_little_more_than_a_constant(given, answer):
+    sizes = {"n_features": 5, "delta": 1e-6, **given}
+    found = tg.plan("squared", error=0.01, **sizes)
+    assert found.n_rows >= found.useful_rows
+    (note,) = found.notes
+    assert re.fullmatch(
+        rf"{answer} = [\d.,]+ is needed for a fit that beats a constant; a predicted error of at "
+        "most 0.01 needs less",
+        note,
+    )
+    value = found.n_rows if answer == "n_rows" else found.guarantee.epsilon
+    less = tg.plan("squared", **sizes, **{answer: type(value)(0.98 * value)})
+    assert less.recommended.predicted_error <= 0.01
+    assert "little more than a constant" in less.notes[0]
 
 
 def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
@@ -229,6 +248,10 @@ def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
         ({"n_rows": 100, "epsilon": 1.0}, "error must be given with n_rows or with epsilon"),
         ({}, "error must be given with n_rows or with epsilon .* got neither"),
         ({"n_rows": 100}, "error must be at least .* which epsilon = .* reaches; got 1e-09"),
+        (
+            {"n_rows": 50, "error": 0.01},
+            "n_rows must be larger: even at epsilon = .*, below about .* little more than a const",
+        ),
         ({"epsilon": 1.0, "diameter": 2.0}, "error must not be given with facts for theorems"),
         ({"epsilon": 1.0, "n_features": 0}, "n_features must be a whole number"),
         ({"epsilon": 1.0, "error": 0.0}, "error must be a finite number above 0"),

@@ -90,8 +90,8 @@ def plan(
     guarantee, epsilon, delta
         The promise, stated in one of the usual ways.
     error
-        The predicted error to reach, instead of ``n_rows`` or ``epsilon``: the answer has the
-        smallest sufficient one, and states the unit. For means and losses of the estimators.
+        The predicted error to reach, instead of ``n_rows`` or ``epsilon``: the answer is the
+        smallest at which a fit also beats a constant. For means and losses of the estimators.
     persons, rows_per_person
         The number of persons, instead of ``n_rows``, and a guess of the rows per person: a number,
         or several equally likely ones, such as released quantiles. Predicts each ``max_rows``.
@@ -157,7 +157,11 @@ def plan(
         sizes = n_rows, n_features, promise
         ranking = papers.rank(risk, *sizes, moment=moment, diameter=diameter, facts=facts)
         notes += ranking.notes(alone=not candidates)
-        candidates += [_of_theorem(*each) for each in ranking.theorems]
+        unit = "units of the risk and its gradient"
+        candidates += [
+            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
+            for name, theorem, excess in ranking.theorems
+        ]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     require(bool(candidates or refusals), NO_THEOREMS.format(repr(task)))
     if not candidates:
@@ -226,10 +230,9 @@ def prediction_grid(
     chosen: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
     fixed: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
     check_integer("n_rows", n_rows, minimum=1, maximum=MOST_ROWS)
-    largest = max(SHOWN["n_rows"])
-    best = plan(**fixed, **chosen | {"n_rows": largest})  # raises for invalid arguments
+    best = plan(**fixed, **chosen | {"n_rows": max(SHOWN["n_rows"])})  # raises if one is invalid
     axes = {name: sorted({*values, chosen[name]}) for name, values in SHOWN.items()}
-    methods: list[str] = []
+    methods: dict[str, int] = {}
 
     def cell(*size: float) -> list[Any] | None:
         try:
@@ -238,10 +241,9 @@ def prediction_grid(
         except InputError:  # too few records for any method
             return None
         best_method = advice.recommended
-        if best_method.method not in methods:
-            methods.append(best_method.method)
+        place = methods.setdefault(best_method.method, len(methods))
         error = float(f"{best_method.predicted_error:.4g}")
-        return [error, methods.index(best_method.method), bool(advice.notes)]
+        return [error, place, bool(advice.notes)]
 
     return {
         "task": task,
@@ -253,14 +255,14 @@ def prediction_grid(
             [[cell(columns, rows, budget) for budget in axes["epsilon"]] for rows in axes["n_rows"]]
             for columns in axes["n_features"]
         ],
-        "methods": methods,
+        "methods": [*methods],
     }
 
 
 def _sufficient(
     task: str, error: float, sizes_given: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> Advice:
-    """Return the advice at the smallest number of records, or epsilon, that reaches ``error``."""
+    """Return the advice at the fewest records, or least epsilon, for ``error`` and a useful fit."""
     given = {name: value for name, value in sizes_given.items() if value is not None}
     name = "epsilon" if "n_rows" in given else "n_rows"
     require(
@@ -282,27 +284,28 @@ def _sufficient(
     low, high = SEARCHED[name]
     while predicted(high) == math.inf and high > 1.0:
         high /= 2.0
-    best = advice(high).recommended  # raises for any other invalid argument
+    largest = advice(high)  # raises for any other invalid argument
+    best = largest.recommended
     require(
         best.predicted_error <= error,
         f"error must be at least {best.predicted_error:.3g} {best.unit}, which {name} = {high:g} "
         f"reaches; got {error:g}.",
     )
+    useless = f"even at {name} = {high:g}, {' '.join(largest.notes)}"
+    require(not largest.notes, f"{next(iter(given))} must be larger: {useless}")
     while high > 1.002 * low and (name == "epsilon" or high > low + 1.0):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if predicted(middle) <= error else (middle, high)
+        suffices = predicted(middle) <= error and not advice(middle).notes
+        low, high = (low, middle) if suffices else (middle, high)
     unit = 10.0 ** (math.floor(math.log10(high)) - 2)  # three digits, rounded up
     smallest = float(f"{math.ceil(high / unit) * unit:.3g}")
     smallest = math.ceil(smallest) if name == "n_rows" else smallest
     sufficient = advice(smallest)
-    note = f"{name} = {smallest:,.12g} is needed for a predicted error of at most {error:g}"
+    goal = f"a predicted error of at most {error:g}"
+    if predicted(low) <= error:  # a smaller number would do, but for the note on useless fits
+        goal = f"a fit that beats a constant; {goal} needs less"
+    note = f"{name} = {smallest:,.12g} is needed for {goal}"
     return replace(sufficient, notes=(note, *sufficient.notes))
-
-
-def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
-    """Return a theorem's solver as a candidate."""
-    unit = "units of the risk and its gradient"
-    return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
 
 
 def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: float | None) -> None:
@@ -331,9 +334,8 @@ def _mean_advice(
     """Return the method that ``tg.mean`` chooses, and its other methods."""
     problem = Problem(None, n_rows, n_features, moment=moment, max_rows=max_rows)
     choice = choose("auto", problem, guarantee)
-    plans = (choice.plan, *choice.others)
     refusals = tuple((_mean_name(name), reason) for name, reason in choice.refusals)
-    candidates = tuple(_of_mean(each, moment) for each in plans)
+    candidates = tuple(_of_mean(each, moment) for each in (choice.plan, *choice.others))
     return Advice("mean", n_rows, n_features, guarantee, candidates, refusals)
 
 
@@ -346,8 +348,7 @@ def _of_mean(mean_plan: MeanPlan, moment: Moment | None) -> Candidate:
     left_out = moment is not None and mean_plan.problem.moment is None
     name = _mean_name(mean_plan.solver, ", moment=None" if left_out else "")
     passes = sum(stage.times for stage in mean_plan.stages)
-    noise = error.noise / math.sqrt(size)
-    return Candidate(name, error.total, passes, noise, mean_plan.unit)
+    return Candidate(name, error.total, passes, error.noise / math.sqrt(size), mean_plan.unit)
 
 
 def _default(
@@ -376,8 +377,7 @@ def _default(
     error = float(fit_plan.settings["predicted_privacy_error"])
     excess = error**2 / (2.0 * typical_curvature(problem.scored))
     passes = sum(stage.times for stage in fit_plan.stages)
-    noise = error / math.sqrt(problem.size)
-    candidate = Candidate(method, excess, passes, noise, PRIVATE_UNITS)
+    candidate = Candidate(method, excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS)
     return [candidate], [], [note] * (n_rows < fewest), useful_from
 
 

@@ -35,6 +35,23 @@ def test_a_far_option_is_not_suggested(call, typed):
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "end"),
+    [
+        (["fitt"], "'fitt' (Possible commands: fit); see tailguard --help.\n"),
+        (["FIT"], "'FIT' (Possible commands: fit); see tailguard --help.\n"),
+        (["ledger", "shwo"], "'shwo' (Possible commands: show); see tailguard ledger --help.\n"),
+        (["xyzzy"], "'xyzzy'; see tailguard --help.\n"),
+    ],
+)
+def test_a_near_command_is_suggested(call, typed, end):
+    assert call(*typed).err == f"Error: No such command {end}"
+
+
+def test_a_missing_command_is_one_sentence(call):
+    assert call("ledger").err == "Error: Missing command; see tailguard ledger --help.\n"
+
+
 def test_delta_is_not_called_a_chance_of_failure(call):
     page = " ".join(call("fit", "--help").out.replace("│", " ").split())
     assert "Slack in probability beyond epsilon; choose it far below 1/rows." in page

@@ -41,6 +41,11 @@ REFUSED = {
     "levels of what is dropped": ({"drop": ["b"], "categorical": {"b": ["x"]}}, "categorical must"),
     "levels of the target": ({"target": "b", "categorical": {"b": ["x"]}}, "categorical must name"),
     "levels as text": ({"categorical": {"b": "xy"}}, "levels of 'b' must be a list"),
+    "levels without an order": ({"categorical": {"b": {"x", "y"}}}, "levels of 'b' must be a list"),
+    "levels that are no whole numbers": (
+        {"categorical": {"b": np.array([0.5, 1.0])}},
+        "levels of 'b' must be a list of text or whole numbers",
+    ),
     "levels as a list": ({"categorical": ["b"]}, "categorical must map"),
     "a constant for levels": (
         {"missing": {"b": 1}, "categorical": {"b": ["x"]}},
@@ -99,6 +104,15 @@ def test_columns_that_are_no_names_are_refused_whatever_is_declared(schema, give
             ask(given)
     assert schema.settled(np.array(["a", "b"])).features
     assert schema.settled(name for name in "ab").features
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, pl.Series])
+def test_levels_and_classes_come_in_the_same_forms(form):
+    schema = tg.Schema(categorical={"a": form([1, 2])}, classes=form([np.int64(1), np.int64(2)]))
+    assert schema.categorical == {"a": ("1", "2")}
+    assert schema.classes == (1, 2)
+    assert {type(each) for each in schema.classes} == {int}
+    assert tg.Schema(categorical={"a": [np.int64(1), np.int64(2)]}).categorical == {"a": ("1", "2")}
 
 
 def test_a_key_that_is_too_long_to_print_is_refused():

@@ -172,6 +172,29 @@ def test_a_column_that_is_gone_at_prediction_is_named(columns):
         model.predict(pd.DataFrame({"age": [1.0]}))
 
 
+def test_a_fit_of_chosen_columns_reads_no_other_feature(columns):
+    schema = described("cost")
+    schema["categorical"] = {"region": ["north", "south"], "ill": ["no", "yes"]}
+    schema["drop"] = ["id", "claims", "years"]
+    found = {}
+    for ill in ("no", None):  # empty cells would make every record void
+        table = pd.DataFrame({**columns, "ill": [ill] * len(columns["age"])})
+        model = tg.LinearRegression(schema=schema, **BUDGET).fit(table, columns=["age", "region"])
+        found[ill] = model.coef_
+        assert model.schema_.coefficient_names == ("age", "region=south", "region=other")
+        model.predict(table[["age", "region"]])
+    np.testing.assert_array_equal(found["no"], found[None])
+
+
+def test_a_fit_of_chosen_columns_refuses_declarations_of_columns_that_are_gone(columns):
+    table, schema = pd.DataFrame(columns), {"categorical": {"regoin": ["north", "south"]}}
+    with pytest.raises(tg.InputError, match="X must have a column 'regoin'"):
+        tg.LinearRegression(schema=schema, **BUDGET).fit(table, target="cost", columns=["age"])
+    schema = {"features": ["age", "region"], "categorical": {"region": ["north", "south"]}}
+    with pytest.raises(tg.InputError, match="schema must have a column 'years'"):
+        tg.LinearRegression(schema=schema, **BUDGET).fit(table, target="cost", columns=["years"])
+
+
 def test_columns_that_are_read_as_numbers_are_noted_where_there_is_no_schema():
     rng = np.random.default_rng(0)
     X = rng.standard_t(3, (5_000, 3))

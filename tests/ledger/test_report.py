@@ -1,10 +1,27 @@
 """A ledger as text tells costs in the currency of its cap."""
 
+import numpy as np
 import pytest
 
 import tailguard as tg
 from tailguard.ledger.report import history_text, summary_text
 from tailguard.privacy.events import Gaussian, Pure
+
+
+def test_history_names_what_a_run_released_and_nothing_that_depends_on_records(tmp_path):
+    listed = []
+    for k, scale in enumerate((1.0, 1e6)):
+        ledger = tg.Ledger(tmp_path / f"{k}.sqlite", "claims", guarantee=tg.ZCDP(5.0)).with_key("a")
+        rows = scale * np.random.default_rng(k).standard_normal((2_000, 2))
+        tg.mean(rows, method="clipped", guarantee=tg.ZCDP(0.5), ledger=ledger)
+        listed.append(history_text(ledger).splitlines()[2:])
+    first, second = listed
+    assert first == second
+    assert first[0].endswith("  a")
+    words = " ".join(line.strip() for line in first[1:])
+    assert words.startswith("for number of usable records, histograms of values, ")
+    assert words.endswith("clipped mean by shells")
+    assert max(map(len, first)) <= 88
 
 
 @pytest.mark.parametrize(

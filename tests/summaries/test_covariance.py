@@ -79,6 +79,38 @@ def test_a_table_of_two_columns_has_a_count_per_combination():
     assert len(found.to_frame()) == 16
 
 
+SUMMARIES = {
+    "crosstab": lambda data, **more: tg.crosstab(data, "region", schema=SCHEMA, **more),
+    "count": lambda data, **more: tg.count(data, {"region": "south"}, schema=SCHEMA, **more),
+    "actual and expected": lambda data, **more: tg.actual_expected(
+        data, "first", "third", "region", schema=SCHEMA, **more
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SUMMARIES)
+def test_only_named_columns_are_read(case):
+    data, options = table(), {"random_state": 6, **PROMISE}
+    data["category"] = pd.Categorical(data["region"])  # refused where it is read as numbers
+    data["when"] = pd.Timestamp("2020-01-01")
+    data["ill"] = None
+    found = SUMMARIES[case](data, **options)
+    named = data[["first", "third", "region"]].copy()
+    named["ill"] = "no"
+    alone = SUMMARIES[case](named, **options)
+    pd.testing.assert_frame_equal(found.to_frame(), alone.to_frame())
+    assert found.certificate.guarantee == tg.ApproxDP(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("case", ["crosstab", "count"])
+def test_empty_cells_are_counted_wherever_most_are_empty(case):
+    data = table()
+    data.loc[1_000:, "region"] = None
+    rows = SUMMARIES[case](data, random_state=7, **PROMISE).tables()[0].rows
+    expected = (data["region"] == "south").sum()
+    assert abs(rows[1][1] - expected if case == "crosstab" else rows[0][0] - expected) < 30.0
+
+
 @pytest.mark.parametrize("by", [None, ["region", "ill"]])
 def test_actual_totals_stand_beside_expected_ones(by):
     data = table()

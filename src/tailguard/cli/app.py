@@ -155,9 +155,8 @@ def _run(arguments: Sequence[str]) -> int:
         )
     except typer.TyperException as error:
         _drop_far_guesses(error)
-        return _print_error(
-            f"{error.format_message().rstrip('.')}; see {_help_command(error)}", code=2
-        )
+        message = f"{error.format_message().rstrip('.')}{_nearest_command(error, arguments)}"
+        return _print_error(f"{message}; see {_help_command(error)}", code=2)
     except UnusableTableError as error:
         return _print_error(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
@@ -178,6 +177,18 @@ def _drop_far_guesses(error: Any) -> None:
         names = {guess.lstrip("-"): guess for guess in guesses}
         close = get_close_matches(error.option_name.lstrip("-"), names, cutoff=0.6)
         error.possibilities = [names[name] for name in close]
+
+
+def _nearest_command(error: typer.TyperException, arguments: Sequence[str]) -> str:
+    """Return the suggestion for a misspelt command; nothing for any other error."""
+    context = getattr(error, "ctx", None)
+    commands = getattr(context and context.command, "commands", ())
+    if not commands:
+        return ""
+    # A group of commands has no options with values, so its next argument is the command.
+    typed = "".join(arguments[len(context.command_path.split()) - 1 :][:1])
+    close = () if typed in commands else get_close_matches(typed.lower(), commands, n=1)
+    return f" (Possible commands: {close[0]})" if close else ""
 
 
 def _help_command(error: typer.TyperException) -> str:

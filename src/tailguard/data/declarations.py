@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from tailguard.checks import (
     InputError,
     check_choice,
@@ -20,6 +18,7 @@ from tailguard.checks import (
     check_positive,
     shown,
 )
+from tailguard.data.frames import plain_list
 from tailguard.data.terms.term import REST, Factor, Term, term_of
 from tailguard.printable import printable
 from tailguard.privacy.unit import MOST_ROWS
@@ -207,6 +206,16 @@ def restricted(schema: Any, columns: Sequence[str]) -> Any:
     return replace(schema, features=chosen, terms=None, **declared)
 
 
+def selected(schema: Any, chosen: Any, columns: Sequence[str], where: str) -> Any:
+    """Return the schema for a fit of chosen columns; refuse declarations of unknown columns."""
+    if schema.terms is not None:
+        return schema
+    features = names("columns", chosen, optional=True) or ()
+    check_columns((*schema.categorical, *schema.dates, *schema.missing), columns, where)
+    check_columns(features, schema.features or features, "schema")
+    return replace(schema, features=None, **declared_for(schema, features))
+
+
 def check_terms(schema: Any) -> None:
     """Refuse terms that omit a feature, or whose slope at a baseline level would be zero."""
     factors = [(term, factor) for term in schema.model_terms for factor in term.factors]
@@ -263,9 +272,7 @@ def labels(given: Any) -> tuple[Any, ...] | None:
     """Return the labels of a target, or None."""
     if given is None:
         return None
-    several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0)
-    listed = list(given) if several else []
-    listed = [each.item() if isinstance(each, np.generic) else each for each in listed]
+    listed = plain_list(given) or []
     if not all(map(_is_label, listed)) or not len(set(listed)) == len(listed) > 1:
         raise InputError(
             "classes must be at least two different labels, each text, a number, True or False; "
@@ -357,7 +364,7 @@ def _is_label(given: Any) -> bool:
 
 def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     """Return the declared levels as text; refuse equal or empty ones and ``other``."""
-    listed = list(levels) if isinstance(levels, list | tuple) else [True]
+    listed = plain_list(levels) or [True]
     rule = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
         raise InputError(f"{rule}; got {shown(levels)}.")

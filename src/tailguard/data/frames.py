@@ -7,7 +7,7 @@ supports neither indices, nor bare and masked arrays, nor Arrow text that is not
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,22 @@ def is_column(values: Any) -> bool:
     if isinstance(values, np.ndarray | list):
         return False
     return any(is_a(values, library, kind) for library, kind in COLUMN_KINDS)
+
+
+def plain_list(given: Any) -> list[Any] | None:
+    """Return a declared list, array or column as a list of Python objects; None for anything else.
+
+    Sets have no order, and iterators would be empty for the next reader.
+    """
+    for method in ("to_pylist", "to_list"):
+        if hasattr(given, method):
+            return list(getattr(given, method)())
+    if hasattr(given, "__array__"):
+        given = np.asarray(given).tolist()
+    others = str | bytes | Mapping | Set | Iterator
+    if not isinstance(given, Iterable) or isinstance(given, others):
+        return None
+    return [each.item() if isinstance(each, np.generic) else each for each in given]
 
 
 def is_arrow(X: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from tailguard.array_types import Features
 from tailguard.checks import InputError, check_choice
 from tailguard.data.columns import identifiers_of
-from tailguard.data.declarations import check_columns, undeclared_note
+from tailguard.data.declarations import check_columns, selected, undeclared_note
 from tailguard.data.design import (
     Marks,
     Offset,
@@ -243,9 +243,11 @@ def read_inputs(
     more: dict[str, Any] = {"target": target, "features": columns, "row_id": row_id}
     # Estimators pass the schema's declarations as arguments too; these are not declared again.
     more |= {name: given for name, given in named.items() if getattr(schema, name, None) != given}
+    table = as_table(X)
     declared = Schema(missing=missing or {}) if schema is None else schema
-    declared = declared.with_declared(**more)
-    table, schema_target = as_table(X), declared.target
+    if schema is not None and columns is not None:
+        declared = selected(schema, columns, table.names, table.where)
+    declared, schema_target = declared.with_declared(**more), declared.target
     if formula is not None:
         declared = with_formula(declared, formula, table.names)
     if y is not None and (target is not None or declared.target != schema_target):

@@ -5,7 +5,7 @@ may turn a column of numbers into text. So no column type is refused because of 
 label outside the classes counts as missing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tailguard.data.columns import (
     type_word,
 )
 from tailguard.data.declarations import level_number
+from tailguard.data.frames import plain_list
 from tailguard.data.matrices import one_column
 
 CLASSES_ASSUMED = "classes assumed "
@@ -109,18 +110,11 @@ def _places(numbers: FloatArray, declared: FloatArray) -> FloatArray:
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return declared labels as a list of Python objects; refuse unordered collections.
-
-    Iterators are refused, too: the next reader would find them empty.
-    """
-    for method in ("to_pylist", "to_list"):
-        if hasattr(labels, method):
-            return list(getattr(labels, method)())
-    if hasattr(labels, "__array__"):
-        labels = np.asarray(labels).tolist()
-    if not isinstance(labels, Iterable) or isinstance(labels, str | Set | Iterator):
+    """Return declared labels as a list of Python objects; refuse sets and iterators."""
+    listed = plain_list(labels)
+    if listed is None:
         raise InputError(f"classes must be a sequence of labels or None; got {shown(labels)}.")
-    return list(labels)
+    return listed
 
 
 def _labels(y: Any) -> tuple[Any, str, Kind]:

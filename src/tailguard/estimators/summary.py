@@ -15,6 +15,7 @@ from tailguard.estimators.wald import (
     centers,
     coefficient_names,
     intervals,
+    p_words,
     standard_errors,
     wald_test,
 )
@@ -48,13 +49,22 @@ CORRECTED = "aims at: the fit without privacy on these records, features held in
 """The note on the estimand of corrected fits."""
 BULK = "aims at: the fit without privacy, but with records that reach far counted less"
 """The note on the estimand of all other fits."""
-SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
 
 
 class SummaryText(str):
-    """A summary as text; a notebook shows the text without quotation marks."""
+    """A summary as text, without quotation marks at a prompt; a notebook shows its table."""
 
-    __slots__ = ()
+    html: str
+
+    def __new__(cls, text: str, html: str = "") -> "SummaryText":
+        """Return the text with its HTML; copies and pickles set the HTML later."""
+        summary = super().__new__(cls, text)
+        summary.html = html
+        return summary
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        return self.html
 
     def __repr__(self) -> str:
         """Return the text itself, so that a prompt shows it without ``print``."""
@@ -121,7 +131,7 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
         {
             "std err": f"{std:.3g}",
             "z": f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
-            "P>|z|": f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}",
+            "P>|z|": p_words(p),
             ENDS[0]: f"{low:.4g}",
             ENDS[1]: f"{high:.4g}",
         }
@@ -226,7 +236,8 @@ def summary_table(model: Any) -> SummaryText:
     head = [fill(line, WIDTH) for line in _head(model)]
     notes = [fill(line, WIDTH) for line in summary_notes(model)]
     rule = "=" * min(WIDTH, max(map(len, table)))
-    return SummaryText("\n".join([*head, rule, *table, rule, *notes]))
+    text = "\n".join([*head, rule, *table, rule, *notes])
+    return SummaryText(text, summary_html(model))
 
 
 def summary_html(model: Any) -> str:

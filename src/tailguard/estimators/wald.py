@@ -17,12 +17,13 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
 from tailguard.data.declarations import listing
 from tailguard.gate.plan import NOT_ESTIMATED
-from tailguard.printable import printable
+from tailguard.printable import four_digits, html_list, html_table, printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
 """Coefficients or categorical columns by name, weights by name, or a matrix of weights."""
 # Directions of contrasts with less than this share of the largest variance count as redundant.
 REPEATED = 1e-10
+SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
 AGAINST = "each class has its log-odds against the first one: "
 """The note on coefficients of more than two classes; the label of the first class follows."""
 KINDS = ("mean", "new")
@@ -57,6 +58,19 @@ class JointTest:
     df: int
     p: float
     reason: str = ""
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        pairs = zip(self.estimate.tolist(), self.std.tolist(), strict=True)
+        contrasts = [(k, *map(four_digits, pair)) for k, pair in enumerate(pairs, start=1)]
+        test = ("statistic", four_digits(self.statistic)), ("df", self.df), ("p", p_words(self.p))
+        parts = [html_table(contrasts, ("contrast", "estimate", "std err")), html_table(test)]
+        return "\n".join([*parts, html_list([self.reason] if self.reason else [])])
+
+
+def p_words(p: float) -> str:
+    """Return a p-value for people to read."""
+    return f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}"
 
 
 def intervals(model: Any, level: float) -> FloatArray:

@@ -1,17 +1,20 @@
 """A ledger as text: the remaining budget, and what was charged."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
-from tailguard.ledger.charges import charges_of, settled_of, standing
+from tailguard.ledger.charges import charges_of, releases_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
 from tailguard.printable import printable
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.books import Release
 from tailguard.privacy.events import Selected
 from tailguard.privacy.flat_events import flatten
 
 TITLE = "Ledger {!r}"
 HEAD = "  line  written     cost by itself                    key"
+INDENT, WIDTH = 8 * " ", 88  # of the lines that name the releases of a run
 STOPPED = ", stopped early"
 """Marks a charge for which only the releases count."""
 
@@ -40,13 +43,14 @@ def summary_text(ledger: Ledger) -> str:
 
 
 def history_text(ledger: Ledger) -> str:
-    """List the charges, one per line."""
+    """List the charges, each with its cost and what its run released."""
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, _charges(ledger))])
 
 
 def _charges(ledger: Ledger) -> Iterator[str]:
     lines, delta = ledger.lines(), ledger.cap.delta
     counted, ends = standing(lines), _ends(lines)
+    released = {line.key: releases_of(line) for line in lines if line.kind == SETTLED}
     for line in lines:
         if line.kind == RESERVED:
             (charge,) = charges_of([line])
@@ -57,6 +61,13 @@ def _charges(ledger: Ledger) -> Iterator[str]:
             )  # a search is never settled after its tries begin
             ended = ends.get(line.key, "" if is_search else ", not settled")
             yield f"  {line.position:>4}  {line.time:<10}  {cost:<32}  {line.key}{ended}"
+            yield from _released(released.get(line.key, ()))
+
+
+def _released(releases: Sequence[Release]) -> list[str]:
+    """Name the different releases of a run, by the words of its books, on folded lines."""
+    names = ", ".join(dict.fromkeys(release.name for release in releases))
+    return wrap(names, WIDTH, initial_indent=f"{INDENT}for ", subsequent_indent=INDENT)
 
 
 def _ends(lines: Sequence[Line]) -> dict[str, str]:

@@ -16,7 +16,13 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.summaries.quantile import Z
-from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
+from tailguard.summaries.released import (
+    RunOptions,
+    SummaryTable,
+    named_columns,
+    released,
+    summary,
+)
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics
 
@@ -69,7 +75,7 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
     by
         The columns, one to three.
     options
-        As for ``tg.quantile``.
+        As for ``tg.quantile``, but ``check_records`` is False by default.
 
     Guarantee
     ---------
@@ -78,7 +84,8 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
 
     Edge cases
     ----------
-    An undeclared level counts as ``other``, and an empty cell as ``missing``.
+    An undeclared level counts as ``other``, and an empty cell as ``missing``. Only the columns that
+    ``by`` names are read, so others may have any type.
 
     Reference
     ---------
@@ -97,7 +104,9 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
     def make(table: SummaryTable) -> Statistics:
         return Statistics(tables=(table.groups(by)[1],))
 
-    solved, solution, table = released(X, make, **options)
+    reads = named_columns("by", by, options.get("schema"))
+    options.setdefault("check_records", False)  # an empty cell is counted, as missing
+    solved, solution, table = released(X, make, reads=reads, **options)
     names = table.indicators("by", by)[0]
     return CrosstabResult(
         solved=solved,
@@ -184,7 +193,8 @@ def actual_expected(
     Edge cases
     ----------
     Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. The ratio is
-    that of the means, which leave missing cells out. A group that noise hides has NaN.
+    that of the means, which leave missing cells out. A group that noise hides has NaN. Only the
+    named columns are read, and a record without a usable cell in any of them is void.
 
     Reference
     ---------
@@ -211,7 +221,9 @@ def actual_expected(
         columns = table.numbers[actual], table.numbers[expected]
         return Statistics(columns, by=table.groups(by)[1], moments=True)
 
-    solved, solution, table = released(X, make, **options)
+    groups = () if by is None else named_columns("by", by, options.get("schema"))
+    reads = tuple(dict.fromkeys((actual, expected, *groups)))
+    solved, solution, table = released(X, make, reads=reads, **options)
     moments, quantiles = solution.moments, solution.quantiles
     assert moments is not None
     assert quantiles is not None

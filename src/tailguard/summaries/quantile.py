@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between, check_integer, shown
-from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
+from tailguard.summaries.released import (
+    RunOptions,
+    SummaryTable,
+    named_columns,
+    released,
+    summary,
+)
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
@@ -342,7 +348,7 @@ def count(
         Maps a column to the level or levels that a counted record has there. ``"other"`` is any
         undeclared level, and ``"missing"`` an empty cell.
     options
-        As for ``tg.quantile``.
+        As for ``tg.quantile``, but ``check_records`` is False by default.
 
     Guarantee
     ---------
@@ -351,7 +357,7 @@ def count(
 
     Edge cases
     ----------
-    Cells of columns that ``where`` does not name do not matter.
+    Only the columns that ``where`` names are read, so others may have any type.
 
     Reference
     ---------
@@ -374,7 +380,9 @@ def count(
         codes = tuple(table.codes(name, where[name]) for name in names)
         return Statistics(counted=(indicators, codes))
 
-    solved, solution, table = released(X, make, **options)
+    reads = named_columns("where", tuple(where), options.get("schema"))
+    options.setdefault("check_records", False)  # an empty cell may be counted, as missing
+    solved, solution, table = released(X, make, reads=reads, **options)
     largest, noise_std = solved.certificate.n_rows * table.unit, solution.noise_std * table.unit
     value = float(solution.counts[0][0]) * table.unit
     # With Laplace noise this interval covers 94 % (computed: 1 - exp(-1.96 sqrt(2))).

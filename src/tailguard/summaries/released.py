@@ -6,7 +6,7 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing): results are computed fro
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from os import PathLike
@@ -19,7 +19,9 @@ from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import listing, restricted
 from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.readers.opening import opened
 from tailguard.data.schema import Declared, Schema
+from tailguard.data.table import names_in
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Plan, Problem
@@ -105,16 +107,7 @@ class SummaryTable:
 
     def indicators(self, parameter: str, names: Any) -> tuple[tuple[str, ...], Indicators]:
         """Return the indicators of declared columns by name; refuse unknown names."""
-        chosen = (names,) if isinstance(names, str) else tuple(names)
-        if not self.declared:
-            raise InputError(
-                f"{parameter} must name columns of declared levels, and none is declared: give "
-                "schema={'categorical': {name: [levels]}}."
-            )
-        for name in chosen:
-            check_choice(parameter, name, self.declared)
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise InputError(f"{parameter} must name columns that differ; got {shown(names)}.")
+        chosen = _checked_names(parameter, names, self.declared)
         return chosen, tuple(self.declared[name] for name in chosen)
 
     def groups(self, by: str | Sequence[str] | None) -> tuple[tuple[str, ...], Indicators]:
@@ -152,6 +145,26 @@ class SummaryTable:
         return tuple(self.numbers.values())
 
 
+def named_columns(parameter: str, names: Any, schema: Declared | None) -> tuple[str, ...]:
+    """Return columns of declared levels by name, before any table is read; refuse unknown names."""
+    declared = {} if schema is None else Schema.of(schema).categorical
+    return _checked_names(parameter, names, declared)
+
+
+def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tuple[str, ...]:
+    chosen = (names,) if isinstance(names, str) else tuple(names)
+    if not declared:
+        raise InputError(
+            f"{parameter} must name columns of declared levels, and none is declared: give "
+            "schema={'categorical': {name: [levels]}}."
+        )
+    for name in chosen:
+        check_choice(parameter, name, declared)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError(f"{parameter} must name columns that differ; got {shown(names)}.")
+    return chosen
+
+
 # The most columns that make groups, and the most groups; with more, results would be mostly noise.
 MOST_GROUPING, MOST_GROUPS = 3, 1000
 OTHER, MISSING = "other", "missing"
@@ -162,6 +175,7 @@ def released(
     X: Any,
     make: Callable[[SummaryTable], Statistics],
     *,
+    reads: Sequence[str] = (),
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
@@ -180,12 +194,22 @@ def released(
     random_state: int | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
-    """Read the table's public facts, plan the statistics that ``make`` returns, and run them."""
+    """Read the table's public facts, plan the statistics that ``make`` returns, and run them.
+
+    ``reads`` names the columns that the statistics need; no others are read unless ``columns`` is
+    given.
+    """
     requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
     persons = {"keys": person, "max_rows": max_rows}
-    read_options = {"columns": columns, "row_id": row_id, "order": order, "persons": persons}
+    read_options = {
+        "reads": reads,
+        "columns": columns,
+        "row_id": row_id,
+        "order": order,
+        "persons": persons,
+    }
     read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
     inputs = X if isinstance(X, Inputs) else read_features(X, schema, **read_options)
     table = SummaryTable.of(inputs)
@@ -219,19 +243,23 @@ def read_features(
     X: Any,
     schema: Declared | None,
     *,
+    reads: Sequence[str] = (),
+    columns: Any = None,
     sample_weight: Any = None,
     weight_bound: float | None = None,
     **read_options: Any,
 ) -> Inputs:
     """Read the features of a mean or a summary, with at least one row and one column.
 
-    By default the weights are those that the schema declares.
+    By default the columns are those that ``reads`` names, if the table has names, and otherwise
+    all; and the weights are those that the schema declares.
     """
-    declared = None if schema is None else Schema.of(schema)
-    columns = read_options.get("columns")
+    declared, X = None if schema is None else Schema.of(schema), opened(X)
+    if columns is None and reads and names_in(X):
+        columns = list(reads)
     if declared is not None and isinstance(columns, list | tuple):
-        declared = restricted(declared, columns)
-        read_options["columns"] = None
+        declared, columns = restricted(declared, columns), None
+    read_options["columns"] = columns
     weight, bound = weights_by_schema(declared, sample_weight, weight_bound)
     weights = {"sample_weight": weight, "weight_bound": bound}
     inputs = read_inputs(X, schema=declared, features_only=True, **weights, **read_options)

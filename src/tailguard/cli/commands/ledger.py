@@ -94,7 +94,7 @@ def show(ledger: LedgerFile, name: Name = None) -> None:
 
 
 def history(ledger: LedgerFile, name: Name = None) -> None:
-    """List every charge, its own cost, and whether its run ended.
+    """List every charge: its own cost, whether its run ended, and what was released for it.
 
     Examples
     --------
