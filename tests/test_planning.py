@@ -250,7 +250,7 @@ def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
         ({"n_rows": 100}, "error must be at least .* which epsilon = .* reaches; got 1e-09"),
         (
             {"n_rows": 50, "error": 0.01},
-            "n_rows must be larger: even at epsilon = .*, below about .* little more than a const",
+            "n_rows must be larger: below about .* little more than a const",
         ),
         ({"epsilon": 1.0, "diameter": 2.0}, "error must not be given with facts for theorems"),
         ({"epsilon": 1.0, "n_features": 0}, "n_features must be a whole number"),

@@ -157,11 +157,7 @@ def plan(
         sizes = n_rows, n_features, promise
         ranking = papers.rank(risk, *sizes, moment=moment, diameter=diameter, facts=facts)
         notes += ranking.notes(alone=not candidates)
-        unit = "units of the risk and its gradient"
-        candidates += [
-            Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
-            for name, theorem, excess in ranking.theorems
-        ]
+        candidates += [_of_theorem(*each) for each in ranking.theorems]
         refusals += [(f"tg.papers.{name}", why) for name, why in ranking.refusals]
     require(bool(candidates or refusals), NO_THEOREMS.format(repr(task)))
     if not candidates:
@@ -197,8 +193,7 @@ def _for_persons(
         # The error of a mean includes the sampling error of its records.
         return math.sqrt(max(error**2 - n_features / n_rows, 0.0)) if is_mean else error
 
-    variance = n_features / persons
-    sampling = math.sqrt(variance) if is_mean else variance / 2.0
+    sampling = math.sqrt(n_features / persons) if is_mean else n_features / persons / 2.0
     by_max_rows = rows_used(noise, rows, persons, promise, sampling, 0.5 if is_mean else 1.0)
     return replace(advice_for(persons, promise), by_max_rows=by_max_rows)
 
@@ -291,8 +286,7 @@ def _sufficient(
         f"error must be at least {best.predicted_error:.3g} {best.unit}, which {name} = {high:g} "
         f"reaches; got {error:g}.",
     )
-    useless = f"even at {name} = {high:g}, {' '.join(largest.notes)}"
-    require(not largest.notes, f"{next(iter(given))} must be larger: {useless}")
+    require(not largest.notes, f"{next(iter(given))} must be larger: {' '.join(largest.notes)}")
     while high > 1.002 * low and (name == "epsilon" or high > low + 1.0):
         middle = math.sqrt(low * high)
         suffices = predicted(middle) <= error and not advice(middle).notes
@@ -306,6 +300,12 @@ def _sufficient(
         goal = f"a fit that beats a constant; {goal} needs less"
     note = f"{name} = {smallest:,.12g} is needed for {goal}"
     return replace(sufficient, notes=(note, *sufficient.notes))
+
+
+def _of_theorem(name: str, theorem: Any, excess: float) -> Candidate:
+    """Return a theorem's solver as a candidate."""
+    unit = "units of the risk and its gradient"
+    return Candidate(f"tg.papers.{name}", excess, theorem.n_passes, theorem.noise_std, unit)
 
 
 def _check_facts(facts: Mapping[str, float], moment: Moment | None, diameter: float | None) -> None:

@@ -181,7 +181,7 @@ def _drop_far_guesses(error: Any) -> None:
 
 def _nearest_command(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """Return the suggestion for a misspelt command; nothing for any other error."""
-    context = getattr(error, "ctx", None)
+    context: Any = getattr(error, "ctx", None)
     commands = getattr(context and context.command, "commands", ())
     if not commands:
         return ""

@@ -48,8 +48,9 @@ def plain_list(given: Any) -> list[Any] | None:
             return list(getattr(given, method)())
     if hasattr(given, "__array__"):
         given = np.asarray(given).tolist()
-    others = str | bytes | Mapping | Set | Iterator
-    if not isinstance(given, Iterable) or isinstance(given, others):
+    if not isinstance(given, Iterable):
+        return None
+    if isinstance(given, str | bytes | Mapping | Set | Iterator):
         return None
     return [each.item() if isinstance(each, np.generic) else each for each in given]
 

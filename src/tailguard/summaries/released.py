@@ -24,7 +24,7 @@ from tailguard.data.schema import Declared, Schema
 from tailguard.data.table import names_in
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, run
-from tailguard.gate.plan import Plan, Problem
+from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
 from tailguard.privacy.books import AnyLedger
@@ -127,6 +127,11 @@ class SummaryTable:
         levels = ([f"{name}={level}" for level in self.levels[name]] for name in chosen)
         return tuple(", ".join(parts) for parts in product(*levels)), indicators
 
+    def names_of(self, places: Sequence[int]) -> list[str]:
+        """Return the names of columns of numbers, by their places."""
+        names = {place: name for name, place in self.numbers.items()}
+        return [names[place] for place in places]
+
     def rows(self, by: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the group and the column of each row of numbers, group by group."""
         groups, n_columns = self.groups(by)[0], len(self.numbers)
@@ -194,11 +199,7 @@ def released(
     random_state: int | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
-    """Read the table's public facts, plan the statistics that ``make`` returns, and run them.
-
-    ``reads`` names the columns that the statistics need; no others are read unless ``columns`` is
-    given.
-    """
+    """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need."""
     requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
@@ -215,12 +216,10 @@ def released(
     table = SummaryTable.of(inputs)
     solver = replace(make(table), weighted=inputs.weight is not None)
     problem = Problem(None, inputs.n_records, inputs.n_features, max_rows=inputs.max_rows)
-
-    def planned(rest: Guarantee) -> tuple[Statistics, Plan]:
-        return solver, solver.plan(problem, rest)
-
     with np.errstate(all="ignore"):
-        solver, plan, check = rule.plan(planned, promise, problem, inputs.columns)
+        solver, plan, check = rule.plan(
+            lambda rest: (solver, solver.plan(problem, rest)), promise, problem, inputs.columns
+        )
     gate = Gate.over(
         inputs,
         guarantee=promise if check else plan.guarantee,
@@ -233,8 +232,7 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solver.by and not solution.notes:
-        names = {place: name for name, place in table.numbers.items()}
-        notes = notes_of([names[place] for place in solver.columns], solution)
+        notes = notes_of(table.names_of(solver.columns), solution)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
