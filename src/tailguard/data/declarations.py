@@ -32,8 +32,11 @@ OTHER = "other"
 """The level that all undeclared levels share."""
 OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
-UNDECLARED_ARE: tuple[Any, ...] = (None, (), {}, OTHERS[0])
-"""The values of declarations that declare nothing."""
+
+
+def declares(name: str, value: Any) -> bool:
+    """Whether a schema's attribute of this name and value declares anything."""
+    return bool(value != OTHERS[0] if name == "other" else value not in (None, (), {}))
 
 
 def listing(columns: Sequence[str]) -> str:
