@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 import tailguard as tg
-from tailguard.data.design import column_of, design_matrix
+from tailguard.data.design import column_of, declared_weight, design_matrix, weight_given
 from tailguard.data.matrices import to_vector
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.table import FrameTable, as_table
@@ -111,3 +111,17 @@ def test_a_table_whose_columns_are_called_like_methods_is_a_table():
     assert model.set_params(random_state=0).fit(table).coef_.shape == (4,)
     mean = tg.mean(table, guarantee=tg.GDP(5.0), schema=tg.Schema(drop=["target"]), random_state=0)
     assert mean.value.shape == (4,)
+
+
+class Deceiving(float):
+    """A number that is another one where it divides."""
+
+    def __rtruediv__(self, other):
+        return 1e9
+
+
+@pytest.mark.parametrize("bound", [2, np.float32(2.0), Deceiving(2.0)])
+def test_the_bound_of_weights_is_a_plain_number(bound):
+    schema = tg.Schema(weight="w", weight_bound=bound)
+    for weight in (weight_given(np.ones(3), bound), declared_weight(schema)):
+        assert type(weight.bound) is float

@@ -234,3 +234,10 @@ def test_a_schema_prints_what_is_declared_and_nothing_else():
     assert repr(schema) == "Schema(categorical={'region': ('n', 's')}, target='cost')"
     assert repr(tg.Schema()) == "Schema()"
     assert f"schema={schema!r}" in repr(tg.LinearRegression(schema=schema))
+
+
+def test_a_column_may_have_the_name_of_a_default():
+    schema = tg.Schema(target="level")
+    assert repr(schema) == "Schema(target='level')"
+    with pytest.raises(tg.InputError, match="target must be declared once"):
+        schema.with_declared(target="cost")

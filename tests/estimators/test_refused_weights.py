@@ -57,7 +57,7 @@ def test_a_bound_without_weights_is_noted(name):
     kind, promise = ESTIMATORS[name], {"guarantee": tg.GDP(20.0), "random_state": 0}
     options = promise | ({"classes": (0, 1)} if takes_labels(kind) else {})
     target = target_for(kind, X[:, 0], RNG)
-    note = "all rows count alike: weight_bound= is given, but no sample_weight="
+    note = "no weights were used: weight_bound= is given, but no sample_weight="
     model = kind(weight_bound=1.0, **options).fit(X, target)
     assert note in model.notes_
     assert note not in kind(**options).fit(X, target).notes_

@@ -10,6 +10,7 @@ from tailguard.gate.plan import Problem
 from tailguard.report.content import Stated
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.registry import make_solver
+from tailguard.solvers.softmax_newton import SoftmaxNewton
 
 GUARANTEE = tg.GDP(1.0)
 
@@ -73,3 +74,15 @@ def test_a_result_prints_its_coefficients_and_no_more():
     assert header.split() == ["coef", "privacy", "noise"]
     assert [row.split()[0] for row in rows] == ["x0", "x1", "(intercept)"]
     assert float(rows[1].split()[1]) == pytest.approx(solved.coef[1], rel=1e-5)
+
+
+def test_a_result_prints_whatever_the_noise_is_of():
+    """A softmax states the noise of contrasts, which are fewer than its coefficients."""
+    X = np.random.default_rng(0).normal(size=(2_000, 2))
+    labels = np.clip(np.round(X[:, 0] + 1.0), 0.0, 2.0)
+    solved = tg.minimize(
+        tg.losses.Multinomial(3), X, labels,
+        intercept=True, solver=SoftmaxNewton(), guarantee=tg.GDP(9.0), random_state=0,
+    )  # fmt: skip
+    assert solved.coef.size != solved.solution.coef_noise_std.size
+    assert repr(solved).count(" nan") == solved.coef.size + 1

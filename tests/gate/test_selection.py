@@ -91,9 +91,9 @@ def test_a_try_whose_score_is_no_finite_number_fails(score, monkeypatch):
 def coarse_lattice(monkeypatch):
     """Noise of three table draws, which is further from ideal than any search is charged."""
     monkeypatch.setitem(lattice._LATTICES, "gaussian", ((3, lattice_std(3)),))
-    lattice._calibrate.cache_clear()
+    lattice._finest.cache_clear()
     yield
-    lattice._calibrate.cache_clear()
+    lattice._finest.cache_clear()
 
 
 @pytest.mark.usefixtures("coarse_lattice")

@@ -260,3 +260,11 @@ def test_a_statistic_fits_up_to_the_largest_integer_and_no_farther(name, largest
         assert _fits(dataclasses.replace(small, **{name: size}), grid)
     beyond = math.nextafter(largest * grid, math.inf)
     assert not _fits(dataclasses.replace(small, **{name: beyond}), grid)
+
+
+def test_whoever_changes_a_calibration_changes_no_other():
+    stated = Sensitivity("l2", 2.0, 2.0, size=3, largest_partial=1e3, largest_total=1e6)
+    first = gaussian_calibration(stated, 1.0)
+    grid = first.grid
+    vars(first)["grid"] = 0.0
+    assert gaussian_calibration(stated, 1.0).grid == grid

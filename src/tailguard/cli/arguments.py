@@ -220,7 +220,7 @@ def destination(path: Path, *others: Path | None) -> Path:
                 f"--out must be no file of {str(other)!r}, which is in use; got {str(path)!r}."
             )
     if str(path) == "-":
-        raise InputError("--out must be the path of a file; a hyphen is no name of one.")
+        raise InputError("--out must be the path of a file; got '-', which names none.")
     if os.path.isdir(path) or not _writable(path):
         raise InputError(f"--out must be a file in a writable directory; got {str(path)!r}.")
     check_regular_file("--out", path)

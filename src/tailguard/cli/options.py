@@ -248,7 +248,7 @@ class CheckOptions:
         bool,
         privacy(
             None,
-            "Do not count usable records first, which takes 1/200 of the squared budget.",
+            "Skip the count of usable records, which takes 1/200 of the squared budget.",
             "--no-check-records",
         ),
     ] = False

@@ -31,8 +31,11 @@ OTHER = "other"
 """The level that all undeclared levels share."""
 OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
-UNDECLARED_ARE: tuple[Any, ...] = (None, (), {}, OTHERS[0])
-"""The values of declarations that declare nothing."""
+
+
+def declares(name: str, value: Any) -> bool:
+    """Whether a schema's attribute of this name and value declares anything."""
+    return bool(value != OTHERS[0] if name == "other" else value not in (None, (), {}))
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -364,7 +367,8 @@ def _is_label(given: Any) -> bool:
 
 def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     """Return the declared levels as text; refuse equal or empty ones and ``other``."""
-    listed = plain_list(levels) or [True]
+    listed = plain_list(levels)
+    listed = [True] if listed is None else listed
     rule = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
         raise InputError(f"{rule}; got {shown(levels)}.")

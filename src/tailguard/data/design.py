@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tailguard.array_types import BoolArray, Features, FloatArray
-from tailguard.checks import InputError, shown
+from tailguard.checks import InputError, check_positive, shown
 from tailguard.data.cells import cell_numbers, cell_texts
 from tailguard.data.columns import LABELS, cells_of, kind_of, marks_of, numbers_of
 from tailguard.data.declarations import check_columns, check_weight_bound, level_number
@@ -225,7 +225,7 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
     check_weight_bound("sample_weight", sample_weight, bound)
     if sample_weight is None or bound is None:
         return None
-    return Weight("sample_weight", bound, sample_weight)
+    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
 
 
 def weights_by_schema(schema: Schema | None, sample_weight: Any, bound: float | None) -> Any:
@@ -269,8 +269,8 @@ def declared_weight(schema: Schema) -> Weight | None:
     """Return the weights that a schema declares, without their column."""
     if schema.weight is None:
         return None
-    assert schema.weight_bound is not None  # a schema declares both or none
-    return Weight(schema.weight, schema.weight_bound)
+    # A schema declares both or none.
+    return Weight(schema.weight, check_positive("weight_bound", schema.weight_bound))
 
 
 def declared_offset(schema: Schema) -> Offset | None:

@@ -128,7 +128,7 @@ class Inputs:
         if weight is not None:
             notes.append(f"rows count by their weights; weights above {weight.bound:g} are cut")
         elif bound is not None:
-            notes.append("all rows count alike: weight_bound= is given, but no sample_weight=")
+            notes.append("no weights were used: weight_bound= is given, but no sample_weight=")
         return tuple(notes)
 
     @property

@@ -252,7 +252,7 @@ class Schema:
         """Return the schema with more declarations, each at most once; None declares nothing."""
         more = {name: value for name, value in given.items() if value is not None}
         for name in more:
-            if getattr(self, name) not in declarations.UNDECLARED_ARE:
+            if declarations.declares(name, getattr(self, name)):
                 raise InputError(
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
@@ -296,7 +296,7 @@ class Schema:
 
     def __repr__(self) -> str:
         declared = {each.name: getattr(self, each.name) for each in fields(self)}
-        words = (f"{k}={v!r}" for k, v in declared.items() if v not in declarations.UNDECLARED_ARE)
+        words = (f"{k}={v!r}" for k, v in declared.items() if declarations.declares(k, v))
         return f"Schema({', '.join(words)})"
 
     def _repr_html_(self) -> str:

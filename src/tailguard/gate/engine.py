@@ -128,7 +128,9 @@ class Solved(Reported):
         """Return name, value and privacy noise of each coefficient."""
         solution = self.solution
         values = np.ravel(solution.coef)
-        noises = np.broadcast_to(np.ravel(solution.coef_noise_std), values.shape)
+        noises = np.ravel(solution.coef_noise_std)
+        if noises.size != values.size:  # one number for all, or noise of other quantities
+            noises = np.full(values.size, noises[0] if noises.size == 1 else np.nan)
         names = [f"x{place}" for place in range(values.size)]
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:

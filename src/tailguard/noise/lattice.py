@@ -112,13 +112,23 @@ def with_roundings(calibration: Calibration, roundings: int, share: float) -> Ca
     return calibrate(replace(before, roundings=roundings), share)
 
 
-@lru_cache(maxsize=1024)  # a plan and its run need the same; only numbers are cached
 def _calibrate(
     sensitivity: Sensitivity, mechanism: str, norm: str, share: float, size_term: float
 ) -> Calibration:
     """Calibrate on the finest lattice on which the statistic fits."""
     if sensitivity.norm != norm:
         raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
+    numbers = _finest(sensitivity, mechanism, share, size_term)
+    return Calibration(sensitivity, mechanism, *numbers)
+
+
+# A plan and its run need the same numbers. A calibration itself is not cached: whoever changed its
+# attributes would change the noise of other runs.
+@lru_cache(maxsize=1024)
+def _finest(
+    sensitivity: Sensitivity, mechanism: str, share: float, size_term: float
+) -> tuple[float, float, int, float, float]:
+    """Return grid, scale and levels of the lattice, the charged sensitivity, and what it spends."""
     # Within this range every float below is a normal number.
     if not 1e-250 <= sensitivity.ideal <= sensitivity.computed <= 1e250:
         raise InputError(
@@ -131,8 +141,7 @@ def _calibrate(
         else:
             grid, charged = _real_grid(sensitivity, scale, share, size_term)
         if _fits(sensitivity, grid):
-            ratio = charged / (grid * scale)
-            return Calibration(sensitivity, mechanism, grid, scale, levels, charged, ratio)
+            return grid, scale, levels, charged, charged / (grid * scale)
     raise InputError(
         "n_rows must be small enough that sums stay exact: a total of up to "
         f"{sensitivity.largest_total:.3g} does not fit the lattice at a share of {share:.3g}; use "

@@ -39,6 +39,7 @@ from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.queries.whitened_histogram import WhitenedHistogram
+from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.class_correction import Contrasts, corrected, solution_of_classes
@@ -77,7 +78,6 @@ from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
 from tailguard.solvers.newton.state import Estimate
 from tailguard.solvers.newton.whitening import StepShortening, noise_level, shrunk, whiten
 from tailguard.solvers.session import BEYOND_FLOATS, usable
-from tailguard.solvers.units import columns_of
 
 COUNTS, AGAIN, CHOICE = "class counts", "class counts again", "choice of fit"
 # The desired precision of counts, n times the mu of their stage, and the smallest and the largest

@@ -31,8 +31,6 @@ from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW, fewest_records, read
 from tailguard.scaling.units import find_columns, find_target, histogram_stages
 from tailguard.solvers.session import BudgetSession
 
-__all__ = ["FEATURES", "SharedScale", "columns_of"]
-
 FEATURES = "feature scale"
 FEATURES_SHARE = 0.4  # of the budget of units, if the target is measured too
 # Shares of the budget of units by column. Sizes get most: a column of unknown size is not read.

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from tailguard.data.rows import threads
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.threads import limited_blas, one_blas_thread
 from tailguard.data.schema import Schema
@@ -108,3 +109,9 @@ def test_a_process_that_is_forked_inside_begins_anew():
         holding.result()
     assert status == 0
     assert n_threads() == {2}
+
+
+def test_a_fork_outside_a_fit_looks_up_no_library(monkeypatch):
+    """A lookup in each forked process takes time, and may wait for locks of lost threads."""
+    monkeypatch.setattr(threads, "_libraries", lambda: pytest.fail("libraries were looked up"))
+    threads._BlasLimit().begin_anew()

@@ -9,7 +9,8 @@ SIZES = ["--rows", "100000", "--columns", "5", "--epsilon", "1", "--delta", "1e-
 FACTS = ["--moment-bound", "5", "--diameter", "2", "--smoothness", "1"]
 
 
-def test_the_table_is_that_of_the_library(capsys):
+def test_the_table_is_that_of_the_library(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")  # nothing is folded
     assert run(["plan", "convex", *SIZES, *FACTS]) == 0
     advice = tg.plan(
         "convex",
@@ -21,7 +22,7 @@ def test_the_table_is_that_of_the_library(capsys):
         diameter=2.0,
         smoothness=1.0,
     )
-    assert capsys.readouterr().out.split() == str(advice).split()
+    assert capsys.readouterr().out == str(advice) + "\n"
 
 
 def test_a_bound_on_the_gradient_can_be_stated(capsys):

@@ -215,3 +215,8 @@ def test_every_regime_holds_somewhere_and_changes_something(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(REGIMES, name, replace(regime, losses="none"))
             assert any(shares_for(problem, mu) != shares for problem, mu, shares in plans), name
+
+
+def test_chosen_shares_pass_the_check_of_shares_that_a_user_gives():
+    for problem, mu in problems():
+        shares_for(problem, mu).check()

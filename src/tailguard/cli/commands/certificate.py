@@ -1,10 +1,9 @@
 r"""Show the certificate of a result, for the person responsible for privacy.
 
 FILE is a model file, a file that 'tailguard mean', 'describe' or 'score' wrote,
-or a report.
-It states the promise and whom it protects, the releases and their total cost,
-and assumptions for accuracy. With --json, it has all the numbers from which
-anybody can recompute the total.
+or a report. Its certificate states the promise and whom it protects, the
+releases and their total cost, and assumptions for accuracy. With --json, it has
+all the numbers from which anybody can recompute the total.
 
 [bold]Examples[/bold]
 
@@ -26,7 +25,7 @@ from tailguard.cli.printing import print_plain
 
 def certificate(
     file: Annotated[
-        Path, options.existing("FILE", "A model file, means, a description or a page.")
+        Path, options.existing("FILE", "A model file, the file of another result, or a report.")
     ],
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,
 ) -> None:

@@ -147,7 +147,7 @@ class RecordBlock:
 
 
 def chunks_of(block: RecordBlock) -> Iterator[RecordBlock]:
-    """Cut a block into its chunks."""
+    """Yield the chunks of a block."""
     for start in range(0, block.n_rows, CHUNK_ROWS):
         yield block.rows(start, start + CHUNK_ROWS)
 

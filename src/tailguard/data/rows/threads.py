@@ -99,8 +99,9 @@ class _BlasLimit:
         """Reset the state in a forked process, which lacks the other threads."""
         before = self._before
         self.__init__()  # type: ignore[misc]
-        for library, count in zip(_libraries(), before or (), strict=before is not None):
-            library.set_num_threads(count)
+        if before is not None:  # most forks happen outside fits, and look up no library
+            for library, count in zip(_libraries(), before, strict=True):
+                library.set_num_threads(count)
 
 
 limited_blas = _BlasLimit()

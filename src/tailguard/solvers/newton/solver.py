@@ -203,7 +203,8 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
             fit = step(session, fit, rounds_left=count - number if phase == last_phase else 0)
             yield fit
     yield (fit := averaged(fit))
-    improvements = {"debiasing": debias, "contribution rounds": correct, TOTAL: calibrate_total}
-    for stage, improve in {**improvements, "choice of fit": choose_fit}.items():
+    improvements = {"debiasing": debias, "contribution rounds": correct}
+    improvements |= {TOTAL: calibrate_total, "choice of fit": choose_fit}
+    for stage, improve in improvements.items():
         if session.plans(stage):
             yield (fit := improve(session, fit))
