@@ -71,6 +71,23 @@ def test_a_plan_says_what_its_costs_add_up_to():
 
 
 @pytest.mark.parametrize(
+    ("share", "how", "adds_up"),
+    [
+        (Gaussian(0.5), {}, True),
+        (ZeroConcentrated(0.125), {}, True),
+        (Gaussian(0.5), {"block_map": "batches", "n_blocks": 4}, True),
+        (Gaussian(0.5), {"sampled": 0.1}, False),
+        (Gaussian(0.5), {"shuffled": True, "n_blocks": 4}, False),
+        (Laplace(0.5), {}, False),
+        (Approximate(0.5, 1e-6), {}, False),
+    ],
+)
+def test_costs_add_up_as_squares_where_no_stage_is_hidden_or_of_other_noise(share, how, adds_up):
+    stages = Stage("first", "", 0.1, 1, 1), Stage.of(share, "mean", "", 1, 2, **how)
+    assert Plan("any", PROBLEM, tg.GDP(1.0), stages).adds_up == adds_up
+
+
+@pytest.mark.parametrize(
     ("guarantee", "coordinates", "told"),
     [
         (tg.ApproxDP(1.0, 1e-24), 10**6, r"delta must be above \S+ at epsilon = 1 for 1000000"),
