@@ -33,11 +33,6 @@ OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
 
 
-def declares(name: str, value: Any) -> bool:
-    """Whether a schema's attribute of this name and value declares anything."""
-    return bool(value != OTHERS[0] if name == "other" else value not in (None, (), {}))
-
-
 def listing(columns: Sequence[str]) -> str:
     """Return names as text for a sentence; of many, the first names and the number of others."""
     listed = ", ".join(map(printable, columns[:MOST_LISTED]))

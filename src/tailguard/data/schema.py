@@ -252,7 +252,7 @@ class Schema:
         """Return the schema with more declarations, each at most once; None declares nothing."""
         more = {name: value for name, value in given.items() if value is not None}
         for name in more:
-            if declarations.declares(name, getattr(self, name)):
+            if _declares(name, getattr(self, name)):
                 raise InputError(
                     f"{name} must be declared once; it is given beside a schema that declares it."
                 )
@@ -296,7 +296,7 @@ class Schema:
 
     def __repr__(self) -> str:
         declared = {each.name: getattr(self, each.name) for each in fields(self)}
-        words = (f"{k}={v!r}" for k, v in declared.items() if declarations.declares(k, v))
+        words = (f"{k}={v!r}" for k, v in declared.items() if _declares(k, v))
         return f"Schema({', '.join(words)})"
 
     def _repr_html_(self) -> str:
@@ -388,3 +388,8 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 Declared: TypeAlias = Schema | Mapping[str, Any] | str | PathLike[str]
 """A schema, or anything that ``Schema.of`` accepts."""
+
+
+def _declares(name: str, value: Any) -> bool:
+    """Whether a schema's attribute of this name and value declares anything."""
+    return bool(value != declarations.OTHERS[0] if name == "other" else value not in (None, (), {}))
