@@ -60,9 +60,7 @@ class Contrasts:
 
         A rare class has little curvature there, but far more where its records are. So eigenvalues
         below ``flattest`` times their mean are raised to that. Steps along rare classes are shorter
-        then, and many rounds add up less of their noise. With a fifth of the mean, fits of rare
-        classes explained less with more budget (.58, .41, .45 of the optimum's gain at an epsilon
-        of .3, 1 and 3, seven levels of education); with the mean, .62, .69 and .85.
+        then, and many rounds add up less of their noise.
         """
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
         values, vectors = values[1:], vectors[:, 1:]  # equal scores for all classes: no contrast

@@ -96,11 +96,11 @@ CHOICE_SHARE = 0.1
 CORRECTION_SHARE, LEAST_CORRECTED, CORRECTED_CUBE = 0.3, 3800.0, 1.0
 # The unit of n * mu per weight in the number of rounds (``rounds_for``), and the most rounds.
 ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
-# A round with little noise repeats up to this part of the last step, since curvature is lower where
-# scores spread. It repeats less with more noise, and nothing once the squared length of the noise
-# of a step exceeds the second number: repeated steps add up their noise as well. With .8 and .5, 28
-# tables lost .27, .19 and .052 of the optimum's gain at an epsilon of 1, 3 and 100; with these
-# numbers .22, .11 and .036.
+# A round with little noise repeats up to the first number times the last step, since curvature is
+# lower where scores spread. With more noise it repeats less, and nothing once the squared length of
+# a step's noise exceeds the second number: repeated steps add up their noise as well. With .8 and
+# .5, and a fifth in ``Contrasts.at``, 28 targets lost .27, .18 and .053 of the optimum's gain at an
+# epsilon of 1, 3 and 100; with the present three numbers .23, .11 and .036.
 MOMENTUM, NOISIEST = 0.9, 0.1
 NO_INTERVALS = "no intervals: "
 ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
