@@ -6,7 +6,7 @@ Records are simulated and heavy-tailed, in float64: a million with 50 columns fo
 with scikit-learn; 400,000 with 20 columns for the comparison with the default whose plan omits the
 correction by contributions. Times are CPU seconds of all threads of the process. The two fits take
 turns, and a ratio is the median over turns. The first fit of each, which compiles, is not counted.
-"passes" is the number of times that the planned stages read the records; a stage on a random sample
+"passes" is the number of times that the releases of a fit read the records; one on a random sample
 counts by its share of them.
 """
 
@@ -61,10 +61,11 @@ def by_turns(first, second):
     return *(statistics.median(taken) for taken in zip(*turns, strict=True)), ratio
 
 
-def passes(plan) -> float:
-    """How often all stages together read the records."""
-    sampled = plan.settings.get("sampled_records", 0) / plan.problem.n_rows
-    return sum(stage.times * (sampled if stage.block_map else 1.0) for stage in plan.stages)
+def passes(model) -> float:
+    """How often all releases of a fit together read the records."""
+    sampled = model.plan_.settings.get("sampled_records", 0) / model.plan_.problem.n_rows
+    releases = model.certificate_.releases
+    return sum(each.times * (sampled if each.block_map else 1.0) for each in releases)
 
 
 def row(kind, baseline, shape):
@@ -83,7 +84,7 @@ def row(kind, baseline, shape):
 
     took, ours, ratio = by_turns(beside, fit)
     told = {"model": kind, "rows": shape[0], "columns": shape[1], "baseline": baseline}
-    read = passes(fit().plan_)
+    read = passes(fit())
     return told | {"its seconds": took, "seconds": ours, "ratio": ratio, "passes": read}
 
 

@@ -8,6 +8,7 @@ import pytest
 import tailguard as tg
 from support.fits import plain_fit
 from tailguard.gate.plan import Plan, Problem
+from tailguard.solvers.newton import allocation
 from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     LARGEST_PART,
@@ -15,6 +16,7 @@ from tailguard.solvers.newton.newton import (
     _relative_curvature,
     _scaled_along_fit,
     averaged,
+    settled,
     step,
 )
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares, stages_for
@@ -150,3 +152,27 @@ def test_a_round_has_at_least_what_was_planned_for_it():
     planned = session.plan.stage("rounds of phase 1").mu
     assert session.asked[0] == planned
     assert session.asked[1] > planned
+
+
+def test_a_fit_has_settled_if_noise_explains_its_last_step():
+    fit = plain_fit(tg.losses.Squared(), 3, weights=WEIGHTS)
+    for length, expected in ((1.9, True), (2.1, False)):  # in standard deviations of the noise
+        arrival = WEIGHTS + 0.1 * length * np.ones(4)
+        iterates = (
+            NewtonIterate(arrival, WEIGHTS, 0.01, 100),
+            NewtonIterate(WEIGHTS, arrival, 0.1, 100),
+        )
+        assert settled(replace(fit, iterates=iterates)) == expected
+
+
+@pytest.mark.parametrize("has_settled", [True, False])
+def test_rounds_that_settled_leave_their_budget_to_fewer_passes(monkeypatch, has_settled):
+    monkeypatch.setattr(allocation, "SMALLEST_SAMPLE", 20_000)
+    monkeypatch.setattr("tailguard.solvers.newton.solver.settled", lambda fit: has_settled)
+    X = np.random.default_rng(0).normal(size=(60_000, 2))
+    model = tg.LinearRegression(epsilon=4.0, delta=1e-6, random_state=0).fit(X, X @ [1.0, 2.0])
+    rounds = [each for each in model.certificate_.releases if each.stage == "rounds of phase 4"]
+    planned = model.plan_.stage("rounds of phase 4")
+    spent = [(each.sensitivity / each.noise_std) ** 2 for each in rounds for _ in range(each.times)]
+    assert len(spent) == (5 if has_settled else planned.times)  # of 16, 15 are left, 8, 4, 2, 1
+    assert sum(spent) >= planned.total_mu**2 * (1.0 - 1e-6)

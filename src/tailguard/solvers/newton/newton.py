@@ -31,6 +31,7 @@ LEAST_ALONG = 0.2  # the least relative curvature along a fit of log-odds; by tr
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
+SETTLED = 4.0  # the largest squared length of a step, over that of its noise, of a fit that settled
 _quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
 
 
@@ -106,6 +107,13 @@ def _relative_curvature(loss: Loss, spread: float) -> float:
     nodes, weights = _quadrature(40)  # of a standard normal
     shares = weights * loss.expected_curvature(spread * nodes)
     return max(float(shares @ nodes**2) / max(float(shares.sum()), 1e-300), LEAST_ALONG)
+
+
+def settled(fit: Fit) -> bool:
+    """Whether noise explains the length of the last step."""
+    last = fit.iterates[-1]
+    length = float(np.linalg.norm(fit.geometry.inverse @ (last.weights - last.start)))
+    return length**2 <= SETTLED * fit.geometry.width * last.noise_std**2
 
 
 def averaged(fit: Fit) -> Fit:

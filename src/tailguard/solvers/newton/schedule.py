@@ -80,6 +80,12 @@ CORRECTION_OF_LIKELIHOOD = {
 """The same releases for likelihoods: their curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
 """The number of early rounds, which are approximate, and of the rounds that are averaged."""
+ROUNDS_AFTER_SAMPLE = 4
+"""The number of the latter where the rounds before began on a sample and ended on all records.
+
+Least squares then need no early rounds, which would move the fit to the optimum of the sample. With
+early rounds and 4 others, 1 of 6 fits did not settle (simulated, 2.5e5 records of 10 columns).
+"""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
 # The part of that share for the rough total of counts, which need only be approximate.
@@ -366,8 +372,11 @@ def correction_releases(
     if curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
-    if sampled:  # rounds on the sample have come near the fit
-        late //= 2
+    if sampled:
+        late = ROUNDS_AFTER_SAMPLE
+    if sampled and not curved:
+        early, both = 0, ("early contribution rounds", "contribution rounds")
+        shares = shares | {both[1]: sum(shares[name] for name in both)}
     releases = {
         "row lengths": (f"lengths of {rows}", 1, bins),
         "curvature of rows": (f"second moments of whitened {rows}", 1, square),

@@ -12,6 +12,7 @@ Avella-Medina, Bradshaw and Loh 2023, Section 4 (noisy Newton's method for M-est
 Gaussian composition).
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,7 +40,7 @@ from tailguard.solvers.newton.correction.total import calibrate_total
 from tailguard.solvers.newton.covariance import solution
 from tailguard.solvers.newton.debiasing import debias
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import averaged, step
+from tailguard.solvers.newton.newton import averaged, settled, step
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     assumptions,
@@ -199,9 +200,12 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
             yield fall_back_to_constant(session, fit)
             return
         yield (fit := phase_fit)
-        for number in range(count):  # the last phase also gets the budget of skipped stages
-            fit = step(session, fit, rounds_left=count - number if phase == last_phase else 0)
-            yield fit
+        rounds_left, last = count, phase == last_phase
+        while rounds_left:  # the last phase also gets the budget of skipped stages and rounds
+            yield (fit := step(session, fit, rounds_left=rounds_left * last))
+            rounds_left -= 1
+            if last and session.shares.sample and settled(fit):  # half as many passes are enough
+                rounds_left = math.ceil(rounds_left / 2)
     yield (fit := averaged(fit))
     improvements = {"debiasing": debias, "contribution rounds": correct}
     improvements |= {TOTAL: calibrate_total, "choice of fit": choose_fit}

@@ -25,8 +25,9 @@ from tailguard.solvers.newton.correction.released import (
     release_curvature_again,
     release_metric,
 )
-from tailguard.solvers.newton.correction.rounds import SETTLED, Rounds, run_rounds
+from tailguard.solvers.newton.correction.rounds import Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import SETTLED
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
@@ -90,13 +91,14 @@ def correct(session: FitSession, fit: Fit) -> Fit:
     """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
-    early, late = session.stage("early contribution rounds"), session.stage("contribution rounds")
-    curvature, stages = release_curvature(session, fit), [early, late]
+    names = "early contribution rounds", "contribution rounds"
+    stages = [session.stage(name) for name in names if session.plans(name)]
+    curvature = release_curvature(session, fit)
     if session.loss.link.curved:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
-            rounds = run_rounds(session, fit, curvature, metric, [early])
-        fit, stages = _blended(fit, rounds, TailBias.of(rounds)), [late]
+            rounds = run_rounds(session, fit, curvature, metric, stages[:1])
+        fit, stages = _blended(fit, rounds, TailBias.of(rounds)), stages[1:]
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)

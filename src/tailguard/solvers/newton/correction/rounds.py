@@ -16,6 +16,7 @@ from tailguard.gate.stage import Stage
 from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.solvers.newton.correction.released import TYPICAL_BIAS, Curvature, Metric
 from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import SETTLED
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import StepShortening
@@ -25,10 +26,9 @@ STEP = 0.5  # part of a Newton step; the average of half steps is as good as tha
 # The squared error of a Newton step, except for the error of the released curvature, as a share of
 # the squared distance from its start to the average.
 MISS = 0.1
-# Rounds count as converged if the squared length of the last gradients, over that of their noise,
-# is at most the first number. There are intervals only if the second moment of rows beyond their
-# cut, per coordinate, is at most the second number.
-SETTLED, MOST_LOST = 4.0, 2.0
+# There are intervals only if the rounds settled, and if the second moment of rows beyond their cut,
+# per coordinate, is at most this.
+MOST_LOST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
