@@ -66,8 +66,7 @@ CORRECTION = {
     "curvature of rows": 0.06, "row lengths again": 0.03, "curvature of rows again": 0.09,
     "contribution lengths": 0.04, "contribution moments": 0.09,
     "contribution lengths again": 0.07, "contribution moments again": 0.10,
-    "early contribution rounds": 0.15 * 0.48, "contribution rounds": 0.85 * 0.48,
-    "far contributions": 0.04,
+    "contribution rounds": 0.48, "far contributions": 0.04,
 }  # fmt: skip
 """Releases of the correction by contributions, as shares of the budget ``mu**2`` for it."""
 CORRECTION_OF_LIKELIHOOD = {
@@ -78,14 +77,10 @@ CORRECTION_OF_LIKELIHOOD = {
     "contribution rounds": 0.47, "far contributions": 0.03,
 }  # fmt: skip
 """The same releases for likelihoods: their curvature gives the first metric of contributions."""
-CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (6, 12), (4, 8)
+CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (0, 12), (4, 8)
 """The number of early rounds, which are approximate, and of the rounds that are averaged."""
 ROUNDS_AFTER_SAMPLE = 4
-"""The number of the latter where the rounds before began on a sample and ended on all records.
-
-Least squares then need no early rounds, which would move the fit to the optimum of the sample. With
-early rounds and 4 others, 1 of 6 fits did not settle (simulated, 2.5e5 records of 10 columns).
-"""
+"""The number of the latter where the rounds before began on a sample and ended on all records."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
 # The part of that share for the rough total of counts, which need only be approximate.
@@ -374,9 +369,6 @@ def correction_releases(
         rows, contributions = "rows times the root of their curvature", "slopes times rows"
     if sampled:
         late = ROUNDS_AFTER_SAMPLE
-    if sampled and not curved:
-        early, both = 0, ("early contribution rounds", "contribution rounds")
-        shares = shares | {both[1]: sum(shares[name] for name in both)}
     releases = {
         "row lengths": (f"lengths of {rows}", 1, bins),
         "curvature of rows": (f"second moments of whitened {rows}", 1, square),

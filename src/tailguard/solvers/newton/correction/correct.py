@@ -91,18 +91,18 @@ def correct(session: FitSession, fit: Fit) -> Fit:
     """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
     if not session.plans("contribution rounds") or not fit.iterates:
         return fit
-    names = "early contribution rounds", "contribution rounds"
-    stages = [session.stage(name) for name in names if session.plans(name)]
     curvature = release_curvature(session, fit)
     if session.loss.link.curved:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
-            rounds = run_rounds(session, fit, curvature, metric, stages[:1])
-        fit, stages = _blended(fit, rounds, TailBias.of(rounds)), stages[1:]
+            early = session.stage("early contribution rounds")
+            rounds = run_rounds(session, fit, curvature, metric, early)
+        fit = _blended(fit, rounds, TailBias.of(rounds))
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
-        rounds = run_rounds(session, fit, curvature, metric, stages)
+        late = session.stage("contribution rounds")
+        rounds = run_rounds(session, fit, curvature, metric, late)
         tail_bias = TailBias.of(rounds)
         estimate = _estimated(session, fit, rounds, tail_bias)
     if session.loss.link.log and session.loss.canonical:  # counts

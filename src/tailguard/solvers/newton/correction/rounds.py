@@ -7,7 +7,6 @@ Polyak and Juditsky 1992 (the average of half steps is as good as the best of th
 
 import math
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -90,15 +89,15 @@ class Rounds:
 
 
 def run_rounds(
-    session: FitSession, fit: Fit, curvature: Curvature, metric: Metric, stages: list[Stage]
+    session: FitSession, fit: Fit, curvature: Curvature, metric: Metric, stage: Stage
 ) -> Rounds:
-    """Take damped Newton steps on cut contributions; average those of the last stage.
+    """Take damped Newton steps on cut contributions, and average them.
 
     If the curvature varies, the parts of steps fall like the weights of a running average. With
     constant parts, noise would move single rounds to points where the curvature differs.
     """
-    geometry, n_rows = fit.geometry, session.n_rows(stages[-1])
-    level = _level(metric, n_rows, math.hypot(*(stage.total_mu for stage in stages)))
+    geometry, n_rows = fit.geometry, session.n_rows(stage)
+    level = _level(metric, n_rows, stage.total_mu)
     levels = tuple(fraction * level for fraction in CORRECTION_PARTS)
     whitening = geometry.matrix @ metric.matrix
     view = replace(geometry.view, loss=session.loss, whitening=whitening)
@@ -113,11 +112,11 @@ def run_rounds(
     position = start = fit.whitened
     shortening = StepShortening.none(len(position))
     starts, arrivals, increments, ratios = [], [], [], []
-    for stage in chain(*([stage] * stage.times for stage in stages)):
+    stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    noise = float(np.linalg.norm(stds))
+    for _ in range(stage.times):
         state = usable(geometry.matrix @ position)
         increment = session.ask(query, state, stage)
-        stds = query.noise_std(session.n_rows(stage), session.problem.n_features, stage.mu)
-        noise = float(np.linalg.norm(stds))
         gradient = gain @ increment.sum(axis=0) + root.T @ (curvature.ridge @ position)
         gradient = projection @ gradient
         shortening = shortening.after(inverse_root @ position, gradient, noise * worst)
@@ -127,10 +126,10 @@ def run_rounds(
         arrivals.append(position - root @ (shortening.matrix @ gradient))
         fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if session.loss.link.curved else STEP
         position = position + fraction * (arrivals[-1] - position)
-    count, typical_noise = stages[-1].times, noise * typical
+    typical_noise = noise * typical
     miss = curvature.second.noise_std**2 * len(position) / 2.0 + MISS
     shares, mean, start_distance = _average(
-        inverse_root, starts[-count:], arrivals[-count:], len(position) * typical_noise**2, miss
+        inverse_root, starts, arrivals, len(position) * typical_noise**2, miss
     )
     spread = float(np.linalg.norm(shares))
     # Contributions times T have variance one along each direction; this is the error of a sample.
@@ -138,10 +137,10 @@ def run_rounds(
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
-        np.mean(increments[-count:], axis=0), stds / math.sqrt(count),
+        np.mean(increments, axis=0), stds / math.sqrt(stage.times),
         math.hypot(noise * spread, sampling_std), start_distance, typical_noise * spread,
         float(np.mean(ratios[-3:])),
-        mean - shares @ np.array(starts[-count:]),
+        mean - shares @ np.array(starts),
     )  # fmt: skip
 
 
