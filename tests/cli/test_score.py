@@ -49,6 +49,26 @@ def test_exposures_and_labels_are_read_as_in_the_fit(call, csv_file, columns, tm
     assert rows_of(out)["AUC"] == [*python.auc]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_several_classes_have_a_log_loss_and_an_accuracy(ending, call, tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20.0, 80.0, 3_000).round(3)
+    state = np.array(["ill", "well", "away"])[np.digitize(age + rng.normal(0, 9, 3_000), [40, 65])]
+    table = pd.DataFrame({"age": age, "state": state})
+    file, model, out = (tmp_path / name for name in (f"v.{ending}", "model.json", "score.json"))
+    getattr(table, f"to_{ending}")(file, index=False)
+    fitted = ("--target", "state", "--model", "logistic", "--classes", "ill,well,away")
+    assert call("fit", file, *fitted, *PRIVACY, "--out", model).code == 0
+    answer = call("score", model, file, *PRIVACY, *SEED, "--out", out)
+    assert answer.code == 0, answer.err
+    python = tg.load(model).private_score(table, state, **BUDGET)
+    assert rows_of(out)["accuracy"] == [*python.accuracy]
+    assert [*rows_of(out)] == ["D2", "log-loss", "accuracy"]
+    assert f"{python.accuracy.value:.6g}" in answer.out
+    printed = call("score", model, file, *PRIVACY, *SEED, "--json")
+    assert json.loads(printed.out)["tables"] == json.loads(out.read_text())["tables"]
+
+
 def test_persons_are_those_of_the_fit_and_a_ledger_of_theirs_is_charged(call, tmp_path):
     rng = np.random.default_rng(0)
     keys = np.repeat(np.arange(900), rng.integers(1, 5, 900))

@@ -32,6 +32,7 @@ X = RNG.standard_normal((N_PERSONS, 2))[KEYS] + 0.3 * RNG.standard_normal((len(K
 # Persons of many rows have another slope: rows and persons aim apart.
 SLOPE = 1.0 + 0.4 * (COUNTS[KEYS] - 3.5)
 Y = SLOPE * X[:, 0] + 0.3 * RNG.standard_normal(len(KEYS))
+STATES = np.digitize(Y, [-1.0, 1.0])
 WORDS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "region": np.where(Y > 0.0, "up", "down")})
 GIVEN = {"person": KEYS, "max_rows": MOST}
 LARGE = {"epsilon": 12.0, "delta": 1e-6, "random_state": 0}
@@ -114,6 +115,11 @@ TAKEN = {
         .fit(X, Y, person=KEYS)
         .private_score(X, Y, person=KEYS, **LARGE)
     ),
+    "private_score of classes": lambda: (
+        tg.LogisticRegression(max_rows=MOST, classes=(0, 1, 2), **LARGE)
+        .fit(X, STATES, person=KEYS)
+        .private_score(X, STATES, person=KEYS, **LARGE)
+    ),
 }
 REFUSED = {
     "minimize sample-and-aggregate": lambda: squared("sample-and-aggregate", BALL),
@@ -167,6 +173,7 @@ PLACED = {
     *(f"minimize in {name}" for name in ("blocks", "samples")),
     *(f"mean {name}" for name in MEANS),  # scales come of differences of pairs
     "private_score",
+    "private_score of classes",
 }
 
 

@@ -229,7 +229,6 @@ SEARCH = tg.PrivateSearch(
 SPARSE = tg.SparseLogisticRegression(classes=LABELS, **BUDGET)
 REFUSED = [
     (lambda m, X, y: m.predict_proba(X, interval="mean"), "interval must be None for more than"),
-    (lambda m, X, y: m.private_score(X, y, epsilon=1.0, delta=1e-6), "one of 3 classes"),
     (lambda m, X, y: three(alpha=1.0).fit(X, y), "alpha must be 0"),
     (lambda m, X, y: three().fit(X, y, offset=ONES), "offset must be None"),
     (lambda m, X, y: m.predict(X, offset=ONES), "offset must be None"),

@@ -24,6 +24,13 @@ def test_history_names_what_a_run_released_and_nothing_that_depends_on_records(t
     assert max(map(len, first)) <= 88
 
 
+def test_a_summary_names_the_command_that_lists_its_runs(tmp_path):
+    ledger = tg.Ledger(tmp_path / "our budget.sqlite", "claims", guarantee=tg.ZCDP(5.0))
+    last = summary_text(ledger).splitlines()[-1]
+    assert last.startswith("runs       listed by: tailguard ledger history '")
+    assert last.endswith("our budget.sqlite' --name claims")
+
+
 @pytest.mark.parametrize(
     ("cap", "event", "told"),
     [

@@ -149,6 +149,8 @@ QUERIES = {
     "products": (CellProducts((0, 1)), 2.0**0.5, None),
     "deviance sizes": (DevianceSizes(tg.losses.Squared(), Bins("octaves", -2, 1, 4)), 2.0, 4.0),
     "deviance moments": (DevianceMoments(tg.losses.Squared()), 5.0**0.5, 5.0),
+    "sizes of classes": (DevianceSizes(tg.losses.Multinomial(3), Bins("octaves", -2, 1, 4)), 2, 4),
+    "moments of classes": (DevianceMoments(tg.losses.Multinomial(3)), 5.0**0.5, 5.0),
 }
 """How far a record moves two columns of each query, in l2 and in l1 norm."""
 

@@ -62,6 +62,27 @@ def test_targets_that_a_loss_does_not_allow_add_nothing():
         assert sizes.sum(axis=1).tolist() == [usable, usable]
 
 
+def test_several_classes_have_a_score_each_and_the_constant_has():
+    """The log-loss of even scores is log(3); that of the constant is log(2), log(4) or log(4)."""
+    cells = np.array([[5.0, 5.0, 5.0, 0.0], [0.0, 0.0, 0.0, 2.0], [9.0, -1e9, 0.0, 1.0]])
+    cells = np.concatenate([cells, [[0.0, 0.0, 0.0, 3.0], [0.0, np.nan, 0.0, 1.0]]])
+    constant, limit = np.log([0.5, 0.25, 0.25]), 4.0
+    a, b = np.log([3.0, 3.0]) / limit, np.log([2.0, 4.0, 4.0]) / limit
+    a = np.append(a, 1.0)
+    found = answered(DevianceMoments(tg.losses.Multinomial(3)), cells, (constant, limit))
+    np.testing.assert_allclose(found, [a.sum(), b.sum(), a @ a, b @ b, a @ b], atol=1e-4)
+    sizes = answered(DevianceSizes(tg.losses.Multinomial(3), Bins("octaves", -2, 1, 4)), cells,
+                     constant)  # fmt: skip
+    assert sizes.tolist() == [[0, 0, 2, 1], [0, 1, 2, 0]]
+
+
+@pytest.mark.parametrize("constant", [0.0, np.zeros(2), np.array([0.0, np.inf, 0.0])])
+def test_a_constant_of_classes_has_a_finite_score_for_each(constant):
+    query = DevianceSizes(tg.losses.Multinomial(3), Bins("octaves", -2.0, 1.0, 4))
+    with pytest.raises(InputError, match="constant must have a finite score for each of 3"):
+        query.read_state(constant)
+
+
 @pytest.mark.parametrize(("state", "name"), [((np.nan, 1.0), "constant"), ((0.0, 0.0), "limit")])
 def test_what_is_no_constant_or_limit_is_refused(state, name):
     with pytest.raises(InputError, match=f"{name} must"):

@@ -25,7 +25,7 @@ def with_tiny(example):
     if isinstance(query, BoundedMoments | CellProducts):
         yield replace(example, state=(0.0 * state[0], np.full_like(state[1], TINY)))
     elif isinstance(query, DevianceMoments):
-        yield replace(example, state=(0.0, TINY))
+        yield replace(example, state=(0.0 * state[0], TINY))
     elif isinstance(query, ClippedShells):
         yield replace(example, query=replace(query, radii=(TINY, 5.0)))
     elif isinstance(getattr(query, "weighting", None), Weighting):

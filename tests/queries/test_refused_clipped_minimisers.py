@@ -31,6 +31,26 @@ def test_a_ball_has_a_radius_and_a_center_of_numbers(ball):
         query_of(size=2, balls=(ball,), constraint=tg.sets.L2Ball(1.0))
 
 
+@pytest.mark.parametrize("value", [1e-320, 1e308, 0.0, np.nan])
+@pytest.mark.parametrize("name", ["strength", "clip_norm", "row_limit", "step_size"])
+def test_numbers_that_floats_cannot_work_with_are_named(name, value):
+    with pytest.raises(
+        tg.InputError, match=rf"{name} must be a number from 1e-100 to 1e\+100; got"
+    ):
+        query_of(size=2, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["strength", "clip_norm", "row_limit"])
+@pytest.mark.parametrize("other", ["strength", "clip_norm", "row_limit"])
+def test_all_other_numbers_have_a_sensitivity(name, other):
+    ends = 1e-100, 1e-40, 1e40, 1e100
+    for loss in (tg.losses.Squared(), LOGISTIC, tg.losses.LpLoss(4)):
+        for one in ends:
+            for two in ends:
+                query = query_of(loss, size=2, **{name: one, other: two})
+                assert query.sensitivity(1_000, 2).ideal > 0.0
+
+
 # Where the proof fails: the counterexamples to the claim for every convex loss.
 
 

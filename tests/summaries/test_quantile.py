@@ -215,6 +215,10 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
             "edges must be finite and rise",
         ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
+        (
+            lambda: tg.quantile(table(), columns=["normal"], by="region", schema=SCHEMA, **PROMISE),
+            "none is declared among those that are read: .* list the column in columns=",
+        ),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
         (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),
         (lambda: tg.count(table(), [], schema=SCHEMA, **PROMISE), "where must map"),

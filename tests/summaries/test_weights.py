@@ -40,6 +40,14 @@ def numbers_of(found):
     return [*(part.tobytes() for part in parts), repr(found.shares), repr(found.correlation)]
 
 
+@pytest.mark.parametrize("call", [tg.mean, tg.describe, tg.quantile])
+def test_a_weight_of_a_schema_is_not_a_column_as_well(call):
+    """Its weights were left out, and nothing said so."""
+    schema = {"weight": "w", "weight_bound": BOUND}
+    with pytest.raises(tg.InputError, match="weight must not be a column of features as well"):
+        call(TABLE, schema=schema, columns=["first", "w"], **PROMISE)
+
+
 def test_whole_weights_are_repeated_rows_to_a_description():
     found = tg.describe(TABLE, schema=SCHEMA, **WEIGHED, **CLEAR)
     again = tg.describe(REPEATED, schema=SCHEMA, **CLEAR)

@@ -16,6 +16,7 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import class_called, require
 from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Rows
+from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
 from tailguard.queries.bins import Bins
@@ -24,6 +25,7 @@ from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.column_histograms import ColumnHistograms
 from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.deviances import DevianceMoments, DevianceSizes
 from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.loss_differences import LossDifferences
@@ -52,6 +54,8 @@ SKEWED = View(SQUARED, RAW, np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.3, 0
 OPPOSITE = (9.0, 0.0, 0.0, 1e6), (9.0, 0.0, 0.0, -1e6)
 FAR = (0.0,) * 4, (1e6,) * 4
 OVER = (9.0, 9.0, 0.0, 0.0), (9.0, 9.0, 1.0, 0.0)  # moves from one group to another
+# Two scores and a class: the first class, which scores and constant expect, then the second one.
+SURPRISED, FAVOURITE = ((1e3, 0.0, 0.0, 0.0), (1e300, -1e300, 1.0, 0.0)), np.array([60.0, 0.0])
 VOID = (np.inf,) * 4  # one record, not a pair
 
 
@@ -192,6 +196,14 @@ VARIANTS = {
     "bounded-moments, by groups": WorstPair(
         "bounded-moments/groups",
         BoundedMoments((0, 1), by=((2,),)), (np.zeros((3, 2)), np.ones((3, 2))), *OVER,
+    ),
+    "deviance-sizes, of classes": WorstPair(
+        "deviance-sizes/classes",
+        DevianceSizes(Multinomial(2), Bins("octaves", -4.0, 1.0, 8)), FAVOURITE, *SURPRISED,
+    ),
+    "deviance-moments, of classes": WorstPair(
+        "deviance-moments/classes",
+        DevianceMoments(Multinomial(2)), (FAVOURITE, 2.0), *SURPRISED,
     ),
     "weight-totals, alone": WorstPair(
         "weight-totals/alone",

@@ -196,10 +196,9 @@ def declared_for(schema: Any, columns: Iterable[str]) -> dict[str, Any]:
 
 
 def restricted(schema: Any, columns: Sequence[str]) -> Any:
-    """Return the schema with these columns as its features, whatever their roles in it."""
+    """Return the schema with these columns as its features; only a weight keeps its role."""
     chosen = names("columns", columns, optional=True) or ()
     roles = [role for role in ("target", "exposure", "offset") if getattr(schema, role) in chosen]
-    roles += ["weight", "weight_bound"] if schema.weight in chosen else []
     declared = declared_for(schema, chosen) | dict.fromkeys(roles)
     return replace(schema, features=chosen, terms=None, **declared)
 

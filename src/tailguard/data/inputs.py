@@ -28,6 +28,7 @@ from tailguard.data.design import (
     with_offset,
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
+from tailguard.data.labels import scored_cells
 from tailguard.data.matrices import to_matrix_or_vector
 from tailguard.data.missing import missing_constants
 from tailguard.data.readers.opening import opened
@@ -284,8 +285,7 @@ def scored_inputs(
     if weight is not None:
         weight_parts(weight, len(score))  # refuses other lengths
     score = with_offset(score, X, exposure, offset, schema)
-    cells = np.column_stack([score, target_numbers(y, loss, labels, len(score))])
-    cells[~np.isfinite(cells).all(axis=1)] = np.nan
+    cells = scored_cells(score, target_numbers(y, loss, labels, len(score)))
     inputs = read_inputs(cells, features_only=True)
     return replace(inputs, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
 

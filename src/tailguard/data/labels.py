@@ -63,6 +63,20 @@ def check_plain_labels(y: Any) -> None:
         )
 
 
+def scored_cells(score: FloatArray, target: FloatArray) -> FloatArray:
+    """Return scores and targets as columns; all of a row is NaN if a part of it is not finite.
+
+    With a score for each of several classes, the last column is the outcome of a row: twice the
+    place of its class, plus one if that class has the largest score.
+    """
+    columns = [score, target]
+    if score.ndim == 2:
+        columns.append(2.0 * target + (score.argmax(axis=1) == target))
+    cells = np.column_stack(columns)
+    cells[~np.isfinite(cells).all(axis=1)] = np.nan
+    return cells
+
+
 def n_labels(classes: Sequence[Any]) -> int:
     """Return how many labels are declared; refuse an invalid declaration."""
     return len(_declared_labels(classes))

@@ -8,13 +8,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, require
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
+from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.squared import Squared
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.summaries.class_score import ClassScoreStatistics
 from tailguard.summaries.released import released
 from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
 
@@ -48,10 +50,11 @@ class PrivatelyScored:
 
         The result has the share of the deviance that predictions explain, compared with the best
         constant. This is R2 if targets are numbers and the link is not a logarithm. The result also
-        has the mean deviance and, for labels, the area under the ROC curve. Intervals of 95 % need
-        a fourth moment; with heavier tails they are too short. Among mean deviances only log-loss
-        has an interval, since the others depend on rare rows that noise hides. No bounds are
-        needed: deviances above a released level count as that level.
+        has the mean deviance and, for two labels, the area under the ROC curve or, for more, the
+        accuracy. Intervals of 95 % need a fourth moment; with heavier tails they are too short.
+        Among mean deviances only log-loss has an interval, since the others depend on rare rows
+        that noise hides. No bounds are needed: deviances above a released level count as that
+        level.
 
         The rows may be those of the fit or others. If both share rows or persons, their costs add
         up, and a ``ledger`` counts both; and on the rows of its fit a model looks better than it
@@ -84,12 +87,10 @@ class PrivatelyScored:
         check_exposure(model, exposure)
         if isinstance(y, str):
             raise InputError("y must be a column of targets; got a text. Names are not read there.")
-        if len(getattr(model, "classes_", ())) > 2:
-            raise InputError(
-                "private_score must be asked of a model of one score; got one of "
-                f"{len(model.classes_)} classes."
-            )
         loss = _measure(model)
+        several = (loss.n_classes or 0) > 2
+        require(offset is None or not several, "offset must be None for more than two classes.")
+        statistics = ClassScoreStatistics if several else ScoreStatistics
         labels = None if loss.link.scaled else model.classes_.tolist()
         facts = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
         facts |= {"weighed": (sample_weight, weight_bound)}
@@ -98,7 +99,7 @@ class PrivatelyScored:
         model._labels(y)  # raises for categories without declared classes
         solved, solution, _ = released(
             table,
-            lambda _: ScoreStatistics.of(loss, _digest(model)),
+            lambda _: statistics.of(loss, _digest(model)),
             epsilon=epsilon,
             delta=delta,
             guarantee=guarantee,
@@ -114,7 +115,8 @@ class PrivatelyScored:
             title=f"private score of {type(model).__name__}",
             explained=solution.explained,
             deviance=solution.deviance,
-            auc=solution.auc if labels else None,
+            auc=solution.auc if labels and not several else None,
+            accuracy=solution.accuracy if several else None,
             names=_names(loss),
         )
 
@@ -138,13 +140,13 @@ def _digest(model: Any) -> str:
     return sha256(f"{texts} {model.extrapolate}".encode()).hexdigest()
 
 
-def _measure(model: Any) -> Loss:
+def _measure(model: Any) -> Loss | Multinomial:
     """Return the loss of the deviance: the model's own if it is a likelihood, else squared."""
-    loss: Loss = model._loss()
+    loss: Loss | Multinomial = model._loss()
     return loss if loss.link.curved else Squared()
 
 
-def _names(loss: Loss) -> tuple[str, str]:
+def _names(loss: Loss | Multinomial) -> tuple[str, str]:
     """Return the names of the explained share and of the mean deviance."""
     if loss.link.residual:
         return "R2", "mean squared error"

@@ -1,6 +1,7 @@
 """A ledger as text: the remaining budget, and what was charged."""
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from textwrap import wrap
 
 from tailguard.ledger.charges import charges_of, releases_of, settled_of, standing
@@ -28,6 +29,7 @@ def summary_text(ledger: Ledger) -> str:
     counts, plural = "all count as spent", "" if len(charges) == 1 else "s"
     if STOPPED in ends:
         counts = f"{ends.count(STOPPED)} stopped early, all others count as reserved"
+    file, name = quote(ledger.path), quote(ledger.name)
     facts = {
         "cap": ledger.cap.describe(),
         "charged": f"{len(charges)} run{plural}, {len(ends)} settled; {counts}",
@@ -37,6 +39,7 @@ def summary_text(ledger: Ledger) -> str:
         "neighbours": "replace-one, for every run: one record replaced by any other",
         "head": f"line {len(lines)}, {lines[-1].digest}",
         "file": ledger.path,
+        "runs": f"listed by: tailguard ledger history {file} --name {name}",
     }
     rows = (printable(f"{name:<11}{fact}") for name, fact in facts.items())
     return "\n".join([TITLE.format(ledger.name), *rows])

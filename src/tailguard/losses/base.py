@@ -256,5 +256,5 @@ def bounded_exponent(score: ArrayLike) -> FloatArray:
 
 
 def check_width(name: str, value: object) -> float:
-    """Return a width in units of the target as a float; refuse one whose square may overflow."""
+    """Return a width or another scale as a float; refuse one whose square may overflow."""
     return check_between(name, value, SMALLEST_WIDTH, LARGEST_WIDTH)

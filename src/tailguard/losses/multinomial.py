@@ -12,7 +12,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
 from tailguard.machine_code import builds_loop
 
-from .base import RecordLoss
+from .base import LARGEST_EXPONENT, Link, RecordLoss
 from .compiled import Gradient, compile_gradient
 
 
@@ -43,6 +43,7 @@ class Multinomial(RecordLoss):
     """
 
     name: ClassVar[str] = "multinomial"
+    link: ClassVar[Link] = Link.LOGIT  # of each class against the others
     contract_examples = ((3,),)  # arguments that the contract tests try
     n_classes: int
 
@@ -67,8 +68,13 @@ class Multinomial(RecordLoss):
         own_score = np.take_along_axis(scores, labels[..., np.newaxis], axis=-1)[..., 0]
         # Subtracting the largest score keeps the exponentials within (0, 1].
         largest = scores.max(axis=-1)
-        log_total = np.log(total_of(np.exp(scores - largest[..., np.newaxis])))
+        exponents = np.maximum(scores - largest[..., np.newaxis], -LARGEST_EXPONENT)
+        log_total = np.log(total_of(np.exp(exponents)))
         return np.where(valid, (largest - own_score) + log_total, np.nan)
+
+    def deviance(self, scores: ArrayLike, target: ArrayLike) -> FloatArray:
+        """Log-loss: the least loss of a class is zero."""
+        return self.value(scores, target)
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is a class."""

@@ -57,10 +57,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_integer, check_positive
+from tailguard.checks import InputError, check_integer
 from tailguard.data.rows.base import RecordBlock, Rows, round_to_lattice
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.losses.base import Loss
+from tailguard.losses.base import Loss, check_width
 from tailguard.losses.registry import check_known
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
@@ -156,7 +156,7 @@ class ClippedMinimiser(GaussianQuery):
     def __post_init__(self) -> None:
         """Check the public numbers, and that the proof covers the loss, the set and the step."""
         for name in ("strength", "clip_norm", "row_limit"):
-            check_positive(name, getattr(self, name))
+            check_width(name, getattr(self, name))  # beyond these limits, floats overflow
         check_integer("most_steps", self.most_steps, minimum=1)
         check_known(self.loss)
         if not math.isfinite(self.curvature):
@@ -174,11 +174,11 @@ class ClippedMinimiser(GaussianQuery):
                 "constraint must be a bounded set if there are balls; several balls need n_steps."
             )
         for center, radius in self.balls:
-            check_positive("the radius of balls", radius)
+            check_width("the radius of balls", radius)
             if len(center) != self.units.size or not np.isfinite(center).all():
                 raise InputError(f"centers of balls must be {self.units.size} finite numbers.")
         if self.step_size is not None:
-            check_positive("step_size", self.step_size)
+            check_width("step_size", self.step_size)
             single = self.n_steps == 1 and self.step_size * self.strength <= 1.0
             if not single and self.step_size * (self.curvature + 2.0 * self.strength) > 2.0:
                 raise InputError(

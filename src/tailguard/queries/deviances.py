@@ -1,7 +1,9 @@
 """Deviances of scores and of a constant: histograms of their sizes, and sums of their moments.
 
 A record is a score and a target. Its deviance is the loss of the score minus that of the best score
-for the target, so it is at least zero. A constant is the same score for all records.
+for the target, so it is at least zero. A constant is the same score for all records. With several
+classes a record has a score for each, and so has the constant; the bounds are the same, since they
+use only that a deviance is at least zero.
 
 *Sizes.* A record is in one bin of the histogram of each deviance, or is counted nowhere. Replacing
 it moves one count of each histogram down and one up: ``sqrt(4) = 2`` in l2 norm, 4 in l1 norm.
@@ -32,9 +34,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray, IntArray
-from tailguard.checks import check_finite, check_positive
+from tailguard.checks import check_finite, check_positive, require
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, chunks_of, counted, rounded_sum
 from tailguard.losses.base import Loss
+from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.squared import Squared
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity, sum_sensitivity
@@ -42,22 +45,44 @@ from tailguard.queries.bins import Bins
 from tailguard.queries.units import Units
 
 SCORE, TARGET = 0, 1
-"""The features that hold the score and the target."""
+"""The features that hold the score and the target; with several classes, scores come first."""
 N_MOMENTS = 5
 
+Constant: TypeAlias = float | FloatArray
+"""The score of a constant, or its scores of several classes."""
 Deviances: TypeAlias = tuple[FloatArray, FloatArray, BoolArray, FloatArray | None]
 """Deviances of the scores and of the constant, which records are void, and the records' weights."""
 
 
-def _deviances(loss: Loss, constant: float, block: RecordBlock) -> Iterator[Deviances]:
+def n_scores(loss: Loss | Multinomial) -> int:
+    """Return how many scores a record has."""
+    return loss.n_classes if isinstance(loss, Multinomial) else 1
+
+
+def _check_constant(loss: Loss | Multinomial, constant: Constant) -> Constant:
+    """Return the score of the constant, or its scores of several classes."""
+    size = n_scores(loss)
+    if size == 1:
+        return check_finite("constant", constant)
+    scores = np.asarray(constant, dtype=np.float64)
+    usable = scores.shape == (size,) and bool(np.isfinite(scores).all())
+    require(usable, f"constant must have a finite score for each of {size} classes.")
+    return scores
+
+
+def _deviances(
+    loss: Loss | Multinomial, constant: Constant, block: RecordBlock
+) -> Iterator[Deviances]:
     """Yield the deviances of each chunk; those of void records are meaningless."""
+    size = n_scores(loss)
     for chunk in chunks_of(block):
-        cells = np.asarray(chunk.features[:, (SCORE, TARGET)], dtype=np.float64)
-        void = chunk.void() | ~loss.valid_target(cells[:, 1])
+        cells = np.asarray(chunk.features[:, : size + 1], dtype=np.float64)
+        void = chunk.void() | ~loss.valid_target(cells[:, -1])
         # Void records are computed like others, so the time does not reveal how many there are.
-        score, target = np.where(void, 0.0, cells[:, 0]), np.where(void, 1.0, cells[:, 1])
+        scores = np.where(void[:, None], 0.0, cells[:, :-1])
+        score, target = scores if size > 1 else scores[:, 0], np.where(void, 1.0, cells[:, -1])
         of_score = loss.deviance(score, target)
-        of_constant = loss.deviance(np.full(len(score), constant), target)
+        of_constant = loss.deviance(np.full(score.shape, constant), target)
         void |= np.isnan(of_score) | np.isnan(of_constant)
         yield of_score, of_constant, void, chunk.weight
 
@@ -90,7 +115,7 @@ class DevianceSizes(GaussianQuery):
     2.0
     """
 
-    loss: Loss
+    loss: Loss | Multinomial
     bins: Bins
 
     name = "histograms of deviances"
@@ -113,11 +138,11 @@ class DevianceSizes(GaussianQuery):
         """State how far the counts move in l1 norm."""
         return count_sensitivity(4.0, 2 * self.bins.count, n_rows, norm="l1")
 
-    def read_state(self, state: float) -> float:
+    def read_state(self, state: Constant) -> Constant:
         """Return the constant."""
-        return check_finite("constant", state)
+        return _check_constant(self.loss, state)
 
-    def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
+    def sum_block(self, block: RecordBlock, state: Constant, grid: float) -> IntArray:
         """Count exactly, in lattice steps of one over a whole number."""
         size = 2 * self.bins.count
         total = np.zeros(size, dtype=np.int64)
@@ -164,7 +189,7 @@ class DevianceMoments(GaussianQuery):
     5.0
     """
 
-    loss: Loss
+    loss: Loss | Multinomial
 
     name = "moments of deviances"
     places = "none"
@@ -186,12 +211,12 @@ class DevianceMoments(GaussianQuery):
         """State how far the sums move in l1 norm."""
         return sum_sensitivity(N_MOMENTS, N_MOMENTS, n_rows, move=N_MOMENTS, norm="l1")
 
-    def read_state(self, state: tuple[float, float]) -> tuple[float, float]:
+    def read_state(self, state: tuple[Constant, float]) -> tuple[Constant, float]:
         """Return constant and limit."""
         constant, limit = state
-        return check_finite("constant", constant), check_positive("limit", limit)
+        return _check_constant(self.loss, constant), check_positive("limit", limit)
 
-    def sum_block(self, block: RecordBlock, state: tuple[float, float], grid: float) -> IntArray:
+    def sum_block(self, block: RecordBlock, state: tuple[Constant, float], grid: float) -> IntArray:
         """Add up on the lattice, chunk by chunk."""
         constant, limit = state
         total = np.zeros(N_MOMENTS, dtype=np.int64)
@@ -201,7 +226,7 @@ class DevianceMoments(GaussianQuery):
         return total
 
     def _cut_deviances(
-        self, block: RecordBlock, constant: float, limit: float
+        self, block: RecordBlock, constant: Constant, limit: float
     ) -> Iterator[FloatArray]:
         """Yield cut deviances of records and their weights, by chunks; void records weigh zero.
 

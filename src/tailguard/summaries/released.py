@@ -160,8 +160,9 @@ def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tup
     chosen = (names,) if isinstance(names, str) else tuple(names)
     if not declared:
         raise InputError(
-            f"{parameter} must name columns of declared levels, and none is declared: give "
-            "schema={'categorical': {name: [levels]}}."
+            f"{parameter} must name columns of declared levels, and none is declared among those "
+            "that are read: give schema={'categorical': {name: [levels]}}, and list the column in "
+            "columns= as well where that is given."
         )
     for name in chosen:
         check_choice(parameter, name, declared)

@@ -19,7 +19,7 @@ DeLong, DeLong and Clarke-Pearson 1988 (its variance); Dwork and Roth 2014, Prop
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Share, Stage
 from tailguard.losses.base import Loss
+from tailguard.losses.multinomial import Multinomial
 from tailguard.means.base import noise_std_of, tail_noise
 from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoments, DevianceSizes
@@ -61,6 +62,7 @@ PURPOSES = {
     "deviance sizes": "sizes of deviances, to choose where they are clipped",
     "deviances": "mean deviances of scores and of a constant",
     "scores by label": "how many scores of each label lie in each bin",
+    "outcomes": "how many rows of each class have the largest score for it, and how many have not",
 }
 
 HIDDEN = (
@@ -92,7 +94,9 @@ class ScoreResult(SummaryResult):
     deviance
         The mean squared error, the mean deviance or the log-loss.
     auc
-        The area under the curve of a model of labels; None for other models.
+        The area under the curve of a model of two labels; None for other models.
+    accuracy
+        The share of correct predictions of a model of more than two classes; None for other models.
     names
         The names of ``explained`` and ``deviance``.
 
@@ -114,11 +118,13 @@ class ScoreResult(SummaryResult):
     deviance: ScoreEstimate
     auc: ScoreEstimate | None
     names: tuple[str, str]
+    accuracy: ScoreEstimate | None = None
 
     def tables(self) -> list[ResultTable]:
         """Return one table: a row per measure."""
         measures = [*zip(self.names, (self.explained, self.deviance), strict=True)]
         measures += [("AUC", self.auc)] if self.auc else []
+        measures += [("accuracy", self.accuracy)] if self.accuracy else []
         rows: list[tuple[Cell, ...]] = [(name, *estimate) for name, estimate in measures]
         return [ResultTable("", ("measure", "value", "95% from", "to"), rows)]
 
@@ -130,6 +136,23 @@ class ScoreSolution(SummarySolution):
     explained: ScoreEstimate = UNKNOWN
     deviance: ScoreEstimate = UNKNOWN
     auc: ScoreEstimate = UNKNOWN
+    accuracy: ScoreEstimate = UNKNOWN
+
+    @classmethod
+    def begun(cls, plan: Plan, **found: Any) -> Self:
+        """Return a solution in which no measure is known yet."""
+        empty = np.zeros(0)
+        return cls(empty, 0.0, plan, empty, math.nan, empty[None, :], notes=(HIDDEN,), **found)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A constant score, whose deviances are compared with those of the model's scores."""
+
+    score: float | FloatArray  # or a score for each of several classes
+    unit: float = 1.0  # the size of a typical deviance
+    largest: float = 0.0  # the largest deviance, if that must not be clipped
+    excess: float = 0.0  # how much the noise of the constant is expected to add to its mean
 
 
 @dataclass(frozen=True)
@@ -144,11 +167,11 @@ class ScoreStatistics(Statistics):
         A digest of the model's numbers, so that a checkpoint is not used for another model.
     """
 
-    loss: Loss | None = None
+    loss: Loss | Multinomial | None = None
     model: str = ""
 
     @classmethod
-    def of(cls, loss: Loss, model: str = "") -> "ScoreStatistics":
+    def of(cls, loss: Loss | Multinomial, model: str = "") -> Self:
         """Return the statistics of a score for a loss; its columns are scores and targets."""
         columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
         return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss, model=model)
@@ -182,19 +205,11 @@ class ScoreStatistics(Statistics):
     def run(self, plan: Plan, gate: Gate) -> ScoreSolution:
         """Run all planned releases, and combine their answers."""
         summary = super().run(plan, gate)
+        assert isinstance(self.loss, Loss)
         assert summary.quantiles is not None
         assert summary.moments is not None
-        solution = ScoreSolution(
-            summary.coef,
-            0.0,
-            plan,
-            summary.coef,
-            math.nan,
-            summary.trace,
-            quantiles=summary.quantiles,
-            moments=summary.moments,
-            notes=(HIDDEN,),
-        )
+        found = {"quantiles": summary.quantiles, "moments": summary.moments}
+        solution = ScoreSolution.begun(plan, **found)
         *of_scores, targets = summary.quantiles.estimates
         if solution.unseen[-1]:
             return solution
@@ -202,44 +217,43 @@ class ScoreStatistics(Statistics):
         mean, std, noise = (float(each[0, -1]) for each in moments)
         if self._labels and min(mean, 1.0 - mean) <= SEEN * noise:
             return solution
-        explained, deviance = self._explained(plan, gate, mean, std, targets)
-        notes = (
-            _effective_records(targets.total, gate, weighted=self.weighted),
-            *((HIDDEN,) if math.isnan(explained.value) else ()),
-        )
-        solution = replace(solution, explained=explained, deviance=deviance, notes=notes)
+        constant = _constant(self.loss, mean, std, targets)
+        solution = self._explained(solution, gate, constant, targets.total)
         if not self._labels or solution.unseen.any():
             return solution
         return replace(solution, auc=self._area(plan, gate, of_scores[0], mean, noise))
 
     def _explained(
-        self, plan: Plan, gate: Gate, mean: float, std: float, targets: DistributionEstimate
-    ) -> tuple[ScoreEstimate, ScoreEstimate]:
-        """Return the share of the deviance that is explained, and the mean deviance.
+        self, solution: ScoreSolution, gate: Gate, constant: Constant, total: float
+    ) -> ScoreSolution:
+        """Add the share of the deviance that is explained, the mean deviance, and notes."""
+        explained, deviance = self._deviances(solution.plan, gate, constant, total)
+        notes = (
+            _effective_records(total, gate, weighted=self.weighted),
+            *((HIDDEN,) if math.isnan(explained.value) else ()),
+        )
+        return replace(solution, explained=explained, deviance=deviance, notes=notes)
 
-        If targets are 0 and 1, no deviance of the constant is clipped: noise may hide the rarer
-        target.
-        """
+    def _deviances(
+        self, plan: Plan, gate: Gate, constant: Constant, total: float
+    ) -> tuple[ScoreEstimate, ScoreEstimate]:
         loss, sizes = self.loss, (gate.n_records, gate.n_features)
         assert loss is not None
-        constant, unit = _constant(loss, mean, std, targets)
-        stages, bins = plan.by_name, replace(SIZES, unit=unit)
+        stages, bins = plan.by_name, replace(SIZES, unit=constant.unit)
         size_query, stage = DevianceSizes(loss, bins), stages["deviance sizes"]
         tail_std = tail_noise(size_query, *sizes, stage.asked)
-        counts = gate.ask(size_query, constant, stage)
+        counts = gate.ask(size_query, constant.score, stage)
         query, stage = DevianceMoments(loss), stages["deviances"]
-        noise = noise_std_of(query, *sizes, stage.asked) / targets.total
+        noise = noise_std_of(query, *sizes, stage.asked) / total
         spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
-        limit = _limit(spread, noise)
-        if targets.like_indicator and loss.valid_target(0.0):
-            limit = max(limit, float(loss.deviance(constant, [0.0, 1.0]).max()))
-        sums = gate.ask(query, (constant, limit), stage) / targets.total
-        clipping_bias = np.array([_clipping_bias(each, limit) for each in spread]) / limit
-        explained, deviance = _ratio(
-            sums, noise, clipping_bias, limit * _measure_over_loss(loss), targets.total
-        )
+        limit = max(_limit(spread, noise), constant.largest)
+        sums = gate.ask(query, (constant.score, limit), stage) / total
+        biases = np.array([_clipping_bias(each, limit) for each in spread])
+        biases[1, 1] += constant.excess
+        unit = limit * _measure_over_loss(loss)
+        explained, deviance = _ratio(sums, noise, biases / limit, unit, total)
         # Without a bound, rare large deviances that no histogram shows may decide their mean.
         return explained, ScoreEstimate(deviance.value) if loss.link.scaled else deviance
 
@@ -267,21 +281,26 @@ def _effective_records(total: float, gate: Gate, *, weighted: bool) -> str:
     return f"{start} {total:,.0f} of {records}"
 
 
-def _constant(
-    loss: Loss, mean: float, std: float, targets: DistributionEstimate
-) -> tuple[float, float]:
-    """Return the score of the mean target, and the size of a typical deviance of a constant."""
+def _constant(loss: Loss, mean: float, std: float, targets: DistributionEstimate) -> Constant:
+    """Return the score of the mean target.
+
+    If targets are 0 and 1, no deviance of it is clipped: noise may hide the rarer target.
+    """
+    least, unit = 1.0 / max(targets.total, 2.0), 1.0
     if loss.link.residual:
-        return mean, max(std**2 / 2.0, 1e-200)
-    least = 1.0 / max(targets.total, 2.0)
-    if loss.link.log:
-        mean = max(mean, least * max(std, 1e-100))
-        return math.log(mean), float(loss.expected_curvature(math.log(mean)))
-    mean = min(max(mean, least), 1.0 - least)
-    return math.log(mean / (1.0 - mean)), 1.0
+        score, unit = mean, max(std**2 / 2.0, 1e-200)
+    elif loss.link.log:
+        score = math.log(max(mean, least * max(std, 1e-100)))
+        unit = float(loss.expected_curvature(score))
+    else:
+        mean = min(max(mean, least), 1.0 - least)
+        score = math.log(mean / (1.0 - mean))
+    if not (targets.like_indicator and loss.valid_target(0.0)):
+        return Constant(score, unit)
+    return Constant(score, unit, largest=float(loss.deviance(score, [0.0, 1.0]).max()))
 
 
-def _measure_over_loss(loss: Loss) -> float:
+def _measure_over_loss(loss: Loss | Multinomial) -> float:
     """Return the factor from losses to the measure: 2 for deviances, 1 for the log-loss."""
     return 2.0 if loss.link.scaled else 1.0
 

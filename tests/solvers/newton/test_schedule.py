@@ -103,7 +103,15 @@ def test_a_stage_that_a_plan_does_not_have_is_refused_with_those_that_it_has():
         plan.stage("rest")
 
 
-@pytest.mark.parametrize("given", [0.5, "all", {"size": 0.1}, Shares])
+class Stub:
+    def check(self):
+        pass
+
+    def settings(self):
+        return {}
+
+
+@pytest.mark.parametrize("given", [0.5, "all", {"size": 0.1}, Shares, Stub()])
 def test_what_are_no_shares_is_refused(given):
     with pytest.raises(tg.InputError, match="shares must be Shares or None; got"):
         WhitenedNewton(shares=given)

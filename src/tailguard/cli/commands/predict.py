@@ -264,7 +264,8 @@ def score(
     r"""Measure privately how well a model file predicts the rows of a file.
 
     It prints the explained share of the deviance (R2 or D2), the mean squared error
-    or deviance and, for labels, the area under the curve, with 95 % intervals.
+    or deviance and, for two labels, the area under the curve or, for more, the
+    accuracy, with 95 % intervals.
 
     FILE needs the model's columns and its target. If the model was fitted with
     exposures, offsets, weights or persons, they are read too. If the fit used the same

@@ -95,7 +95,7 @@ class WhitenedNewton:
         """Check the public parameters."""
         check_choice("target", self.target, ("mean", "robust"))
         if self.shares is not None:
-            check_methods("shares", self.shares, ("check", "settings"), "Shares or None").check()
+            check_methods("shares", self.shares, vars(Shares), "Shares or None").check()
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
