@@ -365,7 +365,11 @@ class Gate:
         self._books.close()
 
     def certificate(
-        self, *, assumptions: tuple[str, ...] = (), unused_stages: tuple[str, ...] = ()
+        self,
+        *,
+        assumptions: tuple[str, ...] = (),
+        unused_stages: tuple[str, ...] = (),
+        conditions: tuple[str, ...] = (),
     ) -> Certificate:
         """State what was promised, reserved, released and assumed."""
         books = self._books.own
@@ -384,4 +388,5 @@ class Gate:
             ledger_entries=self._books.entries,
             charged=self._books.charged,
             unit=self.unit,
+            conditions=conditions,
         )
