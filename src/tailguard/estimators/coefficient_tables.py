@@ -175,6 +175,7 @@ class CoefficientTables(Reported):
         declared = missing_cells(self)
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
+        lines += self.certificate_.mode_lines
         return "\n".join([self._plan_text(), *lines]).rstrip()
 
     def _plan_text(self) -> str:

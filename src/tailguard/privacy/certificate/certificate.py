@@ -265,6 +265,11 @@ class Certificate:
             raise InputError("certificate must be JSON, as to_json writes it.") from None
         return cls.from_dict(data)
 
+    @property
+    def mode_lines(self) -> tuple[str, ...]:
+        """The line by which an explanation tells that its run was not private; else none."""
+        return () if self.mode == "private" else (f"  mode: {self.mode}",)
+
     def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
         """List the statements that the file cannot prove.
 
