@@ -381,7 +381,10 @@ class Gate:
             self.n_records,
             planned=books.reserved,
             releases=books.releases,
-            assumptions_for_accuracy=assumptions,
+            # Whom the run protects is stated by the unit, and accuracy does not rest on it.
+            assumptions_for_accuracy=tuple(
+                each for each in assumptions if each not in self.unit.notes
+            ),
             unused_stages=unused_stages,
             mode=mode,
             sampler_distance=self._books.distance,
