@@ -85,6 +85,27 @@ def described(by, X, _y):
     return str(found), found.certificate.to_json()
 
 
+def summarised(call, X, y):
+    """Tables of levels, totals beside predicted ones, and the score of a public model."""
+    words = ["u", "v"] if np.isfinite(X).all() else ["v", "w", None]
+    frame = pd.DataFrame({"a": X[:, 0], "y": y, "c": np.resize(words, len(X))})
+    if call == "crosstab":
+        found = tg.crosstab(frame, "c", schema=SCHEMA, **BUDGET)
+    elif call == "actual_expected":
+        found = tg.actual_expected(frame, "y", "a", "c", schema=SCHEMA, **BUDGET)
+    else:
+        found = tg.LinearRegression(**BUDGET).fit(*ordinary()).private_score(X, y, **BUDGET)
+    return str(found), found.explain(), found.certificate.to_json()
+
+
+def searched(kind, X, y):
+    parameters = {"target": ["mean", "robust"]}
+    search = tg.PrivateSearch(kind(), parameters, n_tries=2, on_unusable="fit", **BUDGET)
+    search.fit(X, y)
+    model = search.best_estimator_
+    return search.explain(), search.best_score_, model.summary(), model.certificate_.to_json()
+
+
 def localised(chance, X, y):
     solver = tg.papers.asi2024.PopulationLocalised(
         row_limit=2.0, failure_probability=chance, smallest_phase=5
@@ -158,6 +179,8 @@ RUNS = {
     },
     **{f"mean {name}": (estimated, name) for name in MEANS},
     **{f"describe by {by}": (described, by) for by in (None, "c")},
+    **{call: (summarised, call) for call in ("crosstab", "actual_expected", "private_score")},
+    "search": (searched, tg.LinearRegression),
 }
 if find_spec("tailguard.papers"):  # the core is tested without the wing, too
     RUNS |= {f"localise {chance}": (localised, chance) for chance in (None, 0.5)}

@@ -117,6 +117,15 @@ def test_certificate_summary_plan_and_report_say_who_is_protected():
         tg.Certificate.from_dict(edited)
 
 
+def test_whom_a_run_protects_is_no_assumption_for_accuracy():
+    """The certificate lists these as such on which privacy does not rest."""
+    declared = fitted(), tg.LinearRegression(one_row_per_person=True, **BUDGET).fit(X, COSTS)
+    for model in declared:
+        assert any("protected is" in note for note in model.notes_)
+        assert "protected is" not in str(model.certificate_)
+        assert model.certificate_.unit.describe() in " ".join(str(model.certificate_).split())
+
+
 def test_columns_schemas_and_keys_beside_the_table_are_alike():
     beside = weights_of(fitted())
     named = tg.LinearRegression(person="key", **PERSONS).fit(TABLE, **FEATURES)

@@ -183,12 +183,24 @@ def test_infinities_of_one_row_say_nothing():
     model.private_score(rows, TARGETS["counts"], offset=offset, **RICH)
 
 
-def test_the_certificate_says_that_the_model_must_be_released_or_public():
-    model, y = fitted("linear")
-    said = str(model.private_score(X, y, **RICH).certificate)
-    assert "the model is public, or was released under a promise of its own" in " ".join(
-        said.split()
-    )
+def test_the_promise_of_a_score_rests_on_how_its_model_was_released():
+    """So this is no assumption for accuracy, neither in the certificate nor in the report."""
+    _, y = fitted("linear")
+    released = "the model is public, or was released under a promise of its own"
+    public = "the model is public: the run that fitted it is NOT PRIVATE and has no promise"
+    for seed, condition in ((None, released), (0, public)):
+        model = tg.LinearRegression(guarantee=tg.GDP(30.0), random_state=seed).fit(X, y)
+        score = model.private_score(X, y, epsilon=1.0, delta=1e-6)
+        certificate = score.certificate
+        assert certificate.mode == "private"
+        assert certificate.conditions == (condition,)
+        assert not certificate.assumptions_for_accuracy
+        assert f"private only if {condition}" in score.notes
+        assert tg.Certificate.from_json(certificate.to_json()) == certificate
+        for text in (str(certificate), certificate.to_html(), score.report().to_html()):
+            rest = " ".join(text.split()).partition("The promise holds only if")[2]
+            assert condition in rest[: len(condition) + 60]
+        assert condition in score.report().to_nist()["definition"]
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):

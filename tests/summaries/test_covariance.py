@@ -102,6 +102,12 @@ def test_only_named_columns_are_read(case):
     assert found.certificate.guarantee == tg.ApproxDP(1.0, 1e-6)
 
 
+def test_the_promise_of_a_comparison_rests_on_how_predictions_were_made():
+    given = SUMMARIES["actual and expected"](table(), random_state=6, **PROMISE).certificate
+    assert given.conditions[0].startswith("each cell of 'third' is a prediction from its own row")
+    assert not SUMMARIES["count"](table(), random_state=6, **PROMISE).certificate.conditions
+
+
 @pytest.mark.parametrize("case", ["crosstab", "count"])
 def test_empty_cells_are_counted_wherever_most_are_empty(case):
     data = table()

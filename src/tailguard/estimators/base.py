@@ -86,7 +86,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         Whether a fit shows its progress on a terminal or in a notebook.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE; all its outputs state this.
+        PRIVATE; its certificate, texts and reports state this, its predictions and pictures do not.
 
     Attributes
     ----------

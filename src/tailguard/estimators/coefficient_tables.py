@@ -26,6 +26,7 @@ from tailguard.estimators.summary import (
 )
 from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
 from tailguard.gate.plan import NOT_ESTIMATED
+from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, Reported, Stated, write_file
 from tailguard.solvers.newton.covariance import RARE_LEVEL
 
@@ -37,6 +38,7 @@ class CoefficientTables(Reported):
     missing: Mapping[str | int, float] | None
     n_features_in_: int
     notes_: tuple[str, ...]
+    certificate_: Certificate
     _stored_plan: str
 
     def conf_int(self, level: float = 0.95) -> FloatArray:
@@ -175,6 +177,7 @@ class CoefficientTables(Reported):
         declared = missing_cells(self)
         lines = [f"  stands for missing cells: {declared}"] if declared else []
         lines += [f"  {note_line(note)}" for note in self.notes_]
+        lines += self.certificate_.mode_lines
         return "\n".join([self._plan_text(), *lines]).rstrip()
 
     def _plan_text(self) -> str:

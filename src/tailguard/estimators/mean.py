@@ -76,7 +76,7 @@ class MeanResult(Reported):
         """Describe how the budget was spent, and why the method was chosen."""
         numbers = [f"released: {name} = {four_digits(value)}" for name, value in self.found.items()]
         details = [f"  {line}" for line in (*numbers, *self.notes)]
-        return "\n".join([self.choice.explain(), *details])
+        return "\n".join([self.choice.explain(), *details, *self.certificate.mode_lines])
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Return name, value and predicted noise of each column."""

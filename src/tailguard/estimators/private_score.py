@@ -22,6 +22,7 @@ from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistic
 
 # The guarantee of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
+OF_A_SIMULATION = "the model is public: the run that fitted it is NOT PRIVATE and has no promise"
 
 
 class PrivatelyScored:
@@ -105,7 +106,7 @@ class PrivatelyScored:
             guarantee=guarantee,
             ledger=ledger,
             checkpoint=checkpoint,
-            assumptions=(OF_A_RELEASED_MODEL,),
+            conditions=(_condition(model),),
             check_records=False,  # the score reports the number of usable rows
             random_state=random_state,
         )
@@ -131,6 +132,11 @@ def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
     for column, weight in zip(np.ascontiguousarray(features.T), coef.T[..., None], strict=True):
         total += column * weight
     return total.T
+
+
+def _condition(model: Any) -> str:
+    """Return what must hold of the model for its score to be private."""
+    return OF_A_RELEASED_MODEL if model.certificate_.mode == "private" else OF_A_SIMULATION
 
 
 def _digest(model: Any) -> str:

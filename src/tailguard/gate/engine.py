@@ -28,6 +28,9 @@ from tailguard.report.content import Report, Reported, ReportedEstimate, Stated
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
 
+CONDITION = "private only if "
+"""The beginning of a note on what privacy rests on beside the run."""
+
 
 @dataclass(frozen=True)
 class SolverExample:
@@ -122,7 +125,8 @@ class Solved(Reported):
     @property
     def notes(self) -> tuple[str, ...]:
         """Assumptions about the records, how many are usable, and decisions of the solver."""
-        return (*self.assumptions, *self.record_notes, *self.solution.notes)
+        conditions = (f"{CONDITION}{each}" for each in self.certificate.conditions)
+        return (*self.assumptions, *conditions, *self.record_notes, *self.solution.notes)
 
     def _rows(self) -> list[tuple[str, float, float]]:
         """Return name, value and privacy noise of each coefficient."""
@@ -174,11 +178,13 @@ def run(
     gate: Gate,
     *,
     assumptions: tuple[str, ...] = (),
+    conditions: tuple[str, ...] = (),
     check: RecordCheck | None = None,
 ) -> Solved:
     """Warn, reserve the whole plan, run the solver, and certify the result.
 
-    The certificate lists the caller's ``assumptions`` for accuracy and those of the plan. A
+    The certificate lists the caller's ``assumptions`` for accuracy and those of the plan, and the
+    ``conditions`` beside the run under which it is private, which are notes as well. A
     ``check`` runs before the solver, and ``plan`` must be made for the budget that remains.
 
     Examples
@@ -222,7 +228,8 @@ def run(
         gate.close()
     estimand = (solution.estimand,) if solution.estimand else ()
     certificate = gate.certificate(
-        assumptions=(*assumptions, *record_notes, *plan.assumptions, *estimand)
+        assumptions=(*assumptions, *record_notes, *plan.assumptions, *estimand),
+        conditions=conditions,
     )
     return Solved(solution, certificate, assumptions, record_notes)
 

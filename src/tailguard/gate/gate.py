@@ -365,7 +365,11 @@ class Gate:
         self._books.close()
 
     def certificate(
-        self, *, assumptions: tuple[str, ...] = (), unused_stages: tuple[str, ...] = ()
+        self,
+        *,
+        assumptions: tuple[str, ...] = (),
+        unused_stages: tuple[str, ...] = (),
+        conditions: tuple[str, ...] = (),
     ) -> Certificate:
         """State what was promised, reserved, released and assumed."""
         books = self._books.own
@@ -377,11 +381,15 @@ class Gate:
             self.n_records,
             planned=books.reserved,
             releases=books.releases,
-            assumptions_for_accuracy=assumptions,
+            # Whom the run protects is stated by the unit, and accuracy does not rest on it.
+            assumptions_for_accuracy=tuple(
+                each for each in assumptions if each not in self.unit.notes
+            ),
             unused_stages=unused_stages,
             mode=mode,
             sampler_distance=self._books.distance,
             ledger_entries=self._books.entries,
             charged=self._books.charged,
             unit=self.unit,
+            conditions=conditions,
         )

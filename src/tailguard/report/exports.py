@@ -66,7 +66,7 @@ def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
                 "privacy_unit": certificate["protects"],
                 "privacy_unit_details": certificate["neighbours"],
                 "privacy_parameters": _parameters(certificate["guarantee"]),
-                "privacy_parameters_details": f"{certificate['promise']}; {certificate['mode']}",
+                "privacy_parameters_details": f"{_promise(certificate)}; {certificate['mode']}",
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -94,7 +94,7 @@ def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
     certificate, stated = report["certificate"], _stated(report)
     return {
         "privacy_parameters": dict(certificate["guarantee"]),
-        "definition": certificate["promise"],
+        "definition": _promise(certificate),
         "mode": certificate["mode"],
         "unit_of_privacy": certificate["protects"],
         "neighboring_datasets": certificate["neighbours"],
@@ -119,6 +119,12 @@ def schema_of(name: str) -> dict[str, Any]:
     text = get_data("tailguard.report", f"{name}.schema.json") or b""
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def _promise(certificate: Mapping[str, Any]) -> str:
+    """Return the promise, and the conditions under which it holds."""
+    conditions = [f"only if {each}" for each in certificate.get("conditions", ())]
+    return ", ".join([certificate["promise"], *conditions])
 
 
 def _stated(report: Mapping[str, Any]) -> dict[str, str]:

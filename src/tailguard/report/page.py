@@ -13,7 +13,7 @@ from pkgutil import get_data
 from typing import Any
 
 from tailguard.printable import Picture, html_table, html_words
-from tailguard.privacy.certificate.pages import certificate_facts, printed_releases
+from tailguard.privacy.certificate.pages import CONDITIONS, certificate_facts, printed_releases
 from tailguard.report.budget import StageShare
 from tailguard.report.exports import NOT_STATED
 from tailguard.report.odds import FALSE_ALARMS, odds_of, odds_of_mu, percent
@@ -210,6 +210,8 @@ def _promise(certificate: Mapping[str, Any]) -> Iterator[str]:
     yield f'<p class="panel">Promised: {html_words(certificate["promise"])}.</p>'
     if certificate["mode"] != "private":
         yield from _paragraph(NOTHING_PROMISED)
+    for condition in certificate.get("conditions", ()):
+        yield from _paragraph(f"{condition}.", f"{CONDITIONS}:")
     person = certificate["unit"]["person"]
     who = WHO_IS_PROTECTED if person is None else WHO_IS_PROTECTED_BY_PERSON.format(person=person)
     yield from _paragraph(who, "Who is protected.")

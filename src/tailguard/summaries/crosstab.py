@@ -118,6 +118,13 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
     )
 
 
+OF_PREDICTIONS = (
+    "each cell of {!r} is a prediction from its own row, by a model that is public or was released "
+    "under a promise of its own"
+)
+"""What must hold of a column of predictions for a comparison to be private."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ActualExpectedResult(SummaryResult):
     """Private totals of actual and predicted values, by groups.
@@ -223,7 +230,8 @@ def actual_expected(
 
     groups = () if by is None else named_columns("by", by, options.get("schema"))
     reads = tuple(dict.fromkeys((actual, expected, *groups)))
-    solved, solution, table = released(X, make, reads=reads, **options)
+    conditions = (OF_PREDICTIONS.format(expected),)
+    solved, solution, table = released(X, make, reads=reads, conditions=conditions, **options)
     moments, quantiles = solution.moments, solution.quantiles
     assert moments is not None
     assert quantiles is not None

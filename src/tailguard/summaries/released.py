@@ -199,6 +199,7 @@ def released(
     on_unusable: str = "stop",
     random_state: int | None = None,
     assumptions: tuple[str, ...] = (),
+    conditions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
     """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need."""
     requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
@@ -229,7 +230,7 @@ def released(
         random_state=random_state,
     )
     assumed = (*inputs.assumptions(by_cell=True), *assumptions)
-    solved = run(solver, plan, gate, assumptions=assumed, check=check)
+    solved = run(solver, plan, gate, assumptions=assumed, conditions=conditions, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solver.by and not solution.notes:

@@ -105,6 +105,7 @@ class SummaryResult(Reported):
     def explain(self, width: int = WIDTH) -> str:
         """Describe what the budget was spent on, by statistic; lines are folded at ``width``."""
         lines = [*self.solved.plan.explain().split("\n"), *(f"  {note}" for note in self.notes)]
+        lines += self.certificate.mode_lines
         return "\n".join(fill(line, width, subsequent_indent=6 * " ") for line in lines)
 
     def tables(self) -> list[ResultTable]:

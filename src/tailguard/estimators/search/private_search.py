@@ -77,7 +77,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         all tries.
     random_state
         None draws cryptographic noise. An int switches to a reproducible simulation that is NOT
-        PRIVATE and says so everywhere.
+        PRIVATE; the certificate and all texts of results state this.
 
     Attributes
     ----------
@@ -291,6 +291,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         settings = ", ".join(f"{name}={value!r}" for name, value in self.best_params_.items())
         lines = [self.plan_.explain(), *(f"  {note}" for note in self.notes_)]
+        lines += self.certificate_.mode_lines
         return "\n".join([*lines, f"  chosen: {settings or 'the estimator as it is'}"])
 
     def _report(self, stated: Stated) -> Report:

@@ -109,6 +109,8 @@ class Certificate:
         ``planned`` counts.
     unit
         The unit of protection: a row, or a person with all of her rows.
+    conditions
+        Facts beside the run on which privacy rests, such as how a scored model was released.
     version
         The version of tailguard that made the releases.
 
@@ -132,6 +134,7 @@ class Certificate:
     ledger_entries: tuple[LedgerEntry, ...] = ()
     charged: events.Event | None = None
     unit: Unit = ROWS
+    conditions: tuple[str, ...] = ()
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -200,7 +203,7 @@ class Certificate:
         }
         if self.charged is not None:
             data |= {"charged": self.charged.to_dict(), "counted": self.counted.to_dict()}
-        return data
+        return data | ({"conditions": list(self.conditions)} if self.conditions else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
@@ -229,6 +232,7 @@ class Certificate:
                 ledger_entries=tuple(LedgerEntry(**entry) for entry in data["ledger_entries"]),
                 charged=events.event_from_dict(charged) if charged is not None else None,
                 unit=Unit.from_dict(data["unit"]),
+                conditions=tuple(data.get("conditions", ())),
                 version=data["version"],
             )
             if not covers(certificate.planned, certificate.releases):
@@ -260,6 +264,11 @@ class Certificate:
         except (TypeError, ValueError, RecursionError):
             raise InputError("certificate must be JSON, as to_json writes it.") from None
         return cls.from_dict(data)
+
+    @property
+    def mode_lines(self) -> tuple[str, ...]:
+        """The line by which an explanation tells that its run was not private; else none."""
+        return () if self.mode == "private" else (f"  mode: {self.mode}",)
 
     def unproven(self, settled: bool | None = None) -> tuple[str, ...]:
         """List the statements that the file cannot prove.

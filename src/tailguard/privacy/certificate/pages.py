@@ -29,6 +29,7 @@ COMPOSITION = {
 
 TITLE, RELEASED, REMARKS = "Privacy certificate", "Released, in this order", "Remarks"
 ASSUMED = "Assumed for accuracy only; privacy does not rest on it"
+CONDITIONS = "The promise holds only if"
 
 # Terminals show 80 columns, and some of them omit the last.
 WIDTH = 79
@@ -38,7 +39,9 @@ LABEL = 13
 def certificate_text(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as plain text, for readers who are no statisticians."""
     parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
-    return printable_lines("\n".join([*chain(*parts), *_assumptions(data)]))
+    conditions = data.get("conditions", ())
+    listed = (*(_points(CONDITIONS, conditions) if conditions else ()), *_assumptions(data))
+    return printable_lines("\n".join([*chain(*parts), *listed]))
 
 
 def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -150,10 +153,7 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
 def _remarks(remarks: list[str]) -> Iterator[str]:
     """Yield the remarks that readers need besides the numbers, if there are any."""
     if remarks:
-        yield ""
-        yield REMARKS
-    for remark in remarks:
-        yield from wrap(remark, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        yield from _points(REMARKS, remarks)
 
 
 def _how(release: Mapping[str, Any]) -> str:
@@ -174,10 +174,15 @@ def _how(release: Mapping[str, Any]) -> str:
 
 def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the assumptions on which only the accuracy depends, not privacy."""
+    yield from _points(ASSUMED, data["assumptions_for_accuracy"] or ("nothing",))
+
+
+def _points(title: str, sentences: Iterable[str]) -> Iterator[str]:
+    """Yield a title and a list of sentences."""
     yield ""
-    yield ASSUMED
-    for assumption in data["assumptions_for_accuracy"] or ("nothing",):
-        yield from wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    yield title
+    for sentence in sentences:
+        yield from wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
 
 
 def _shown_number(value: float | str) -> str:
@@ -220,6 +225,7 @@ def certificate_body(data: Mapping[str, Any]) -> str:
         f"<h2>{escape(RELEASED)}</h2>",
         html_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
         *(_listed(REMARKS, remarks) if remarks else ()),
+        *(_listed(CONDITIONS, data["conditions"]) if "conditions" in data else ()),
         *_listed(ASSUMED, assumptions),
     ]
     return "\n".join(parts)
