@@ -36,6 +36,7 @@ FEATURES = {"target": "cost", "columns": ["a", "b"]}
 SHARE = 1.0 / COUNTS[KEYS]
 BUDGET = {"epsilon": 6.0, "delta": 1e-6, "random_state": 0}
 PERSONS = {"max_rows": 8, **BUDGET}
+COUNTED = np.linspace(-0.3, 0.3, 4)
 
 
 def weights_of(model):
@@ -95,6 +96,52 @@ def test_intervals_of_persons_whose_rows_are_unlike_are_nearly_as_narrow_as_clus
     robust = np.sqrt(np.diag(np.linalg.inv(curvature) @ sums.T @ sums @ np.linalg.inv(curvature)))
     assert (found.coef_std_ > 0.9 * robust[:2]).all()
     assert (found.coef_std_ < 1.5 * robust[:2]).all()
+
+
+def counted(seed, n_persons=N_PERSONS, effect=0.0):
+    """Counts of persons with one to ten rows, keys, and clustered errors without privacy.
+
+    ``effect`` is the standard deviation of what the scores of a person's rows share.
+    """
+    rng = np.random.default_rng(seed)
+    rows_each = rng.integers(1, 11, n_persons)
+    keys = np.repeat(np.arange(n_persons), rows_each)
+    X = rng.standard_normal((len(keys), 4))
+    shared = effect * rng.standard_normal(n_persons)[keys] - effect**2 / 2.0
+    mean = np.exp(X @ COUNTED)
+    slopes = (rng.poisson(mean * np.exp(shared)) - mean) / rows_each[keys]
+    columns = np.column_stack([X, np.ones(len(X))])
+    bread = np.linalg.inv(columns.T @ ((mean / rows_each[keys])[:, None] * columns))
+    sums = np.zeros((n_persons, 5))
+    np.add.at(sums, keys, slopes[:, None] * columns)
+    robust = np.sqrt(np.diag(bread @ sums.T @ sums @ bread))[:-1]
+    return X, slopes * rows_each[keys] + mean, keys, robust
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("effect", [0.0, 0.5])
+def test_intervals_of_counts_are_as_wide_as_their_errors(effect):
+    """The variance of a row is no bound for a person, whose rows average."""
+    held, ratios = [], []
+    for seed in range(6):
+        X, y, keys, robust = counted(seed, 20_000, effect)
+        model = tg.PoissonRegression(epsilon=3.0, delta=1e-6, max_rows=10, random_state=seed)
+        model.fit(X, y, person=keys)
+        low, high = model.conf_int()[:4].T
+        held.append((low <= COUNTED) & (high >= COUNTED))
+        ratios.append(model.coef_std_ / np.hypot(robust, model.coef_noise_std_))
+    assert np.mean(held) > 0.9
+    assert 0.95 < np.sqrt(np.mean(np.square(ratios))) < 1.25
+
+
+def test_a_distance_far_below_the_sampling_error_takes_no_interval_away():
+    """With hardly any noise the last rounds are far from the optimum relative to noise alone."""
+    X, y, keys, robust = counted(0, 5_000, 0.5)
+    model = tg.PoissonRegression(guarantee=tg.GDP(200.0), max_rows=10, random_state=0)
+    model.fit(X, y, person=keys)
+    assert (model.coef_std_ > 0.9 * robust).all()
+    assert (model.coef_std_ < 1.2 * robust).all()
+    assert (np.abs(model.coef_ - COUNTED) < 4.0 * robust).all()
 
 
 def test_certificate_summary_plan_and_report_say_who_is_protected():

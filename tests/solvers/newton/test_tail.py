@@ -1,15 +1,18 @@
 """How long contributions are beyond what histograms show, and what that does to intervals."""
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tailguard as tg
+from support.whitened import example_fit
 from tailguard.queries.column_histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.correction.released import Metric, Moments
-from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail
+from tailguard.solvers.newton.correction.released import Metric, Moments, _tail
+from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.covariance import STILL_MOVING
 
 
@@ -25,22 +28,28 @@ def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
     assert longer.levels()[-1] >= 50.0
 
 
-def test_of_persons_rows_tell_no_longer_tail_than_may_be_hidden_among_persons():
+@pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Poisson()])
+def test_residuals_of_persons_count_as_much_shorter_as_sums_of_their_rows_are(loss):
     """Sums of unlike rows are shorter than rows are, which histograms of sums show."""
     counts = np.array([0.0, 900.0, 100.0, 0.0])
     lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=2.0)
-    far, share = np.array([2.0, 50.0]), np.array([0.5, 0.5])
-    rows = Tail(lengths, far, share, least=1e9)
-    persons = replace(rows, by_person=True)
-    own = replace(rows, residuals=np.zeros(1), mass=np.ones(1), least=0.0)
-    for level, power in ((2.0, 1.0), (0.5, 1.0), (2.0, 2.0)):
-        hidden = (own.beyond(level, power) - own.seen_beyond(level, power)) / HIDDEN_SHARE
-        seen = own.seen_beyond(level, power) + hidden
-        assert persons.seen_beyond(level, power) == pytest.approx(seen)
-        assert persons.beyond(level, power) == pytest.approx(seen + hidden)
-        assert rows.beyond(level, power) > persons.beyond(level, power)
-    near = replace(persons, residuals=np.array([2.06]), mass=np.ones(1))
-    assert near.seen_beyond(2.0) == pytest.approx(0.06)  # less than may be hidden
+    session, fit = example_fit(loss, phase=0)
+    width = fit.geometry.width
+
+    def tail_of(max_rows, size):
+        problem = replace(session.problem, max_rows=max_rows)
+        seen = SimpleNamespace(loss=session.loss, problem=problem)
+        curvature = SimpleNamespace(matrix=size**2 * np.eye(width))
+        return _tail(seen, fit, lengths, curvature, np.eye(width))
+
+    for size in (0.01, 5.0, 50.0):
+        rows, persons = tail_of(None, size), tail_of(4, size)
+        in_mean_square = rows.mass @ rows.residuals**2
+        shorter = min(1.0, lengths.mean(lengths.points**2) / in_mean_square)
+        np.testing.assert_allclose(persons.residuals, rows.residuals * math.sqrt(shorter))
+        assert persons.least == pytest.approx(rows.least / 4.0)
+        assert (persons.least > 0.0) == session.loss.link.curved
+    assert shorter < 1.0  # of the last size
 
 
 def test_contributions_to_a_likelihood_vary_by_what_it_says_at_least():
@@ -51,9 +60,6 @@ def test_contributions_to_a_likelihood_vary_by_what_it_says_at_least():
     tail = Tail(lengths, np.zeros(1), np.zeros(1), least=2.0)
     told = Metric(np.eye(2), np.eye(2), cut, tail).covariance()
     np.testing.assert_allclose(told, np.diag([1.0, 9.0]), rtol=1e-6)
-    persons = replace(tail, by_person=True)
-    told = Metric(np.eye(2), np.eye(2), cut, persons).covariance()
-    np.testing.assert_allclose(told, np.diag([0.1, 9.0]), rtol=1e-6)
 
 
 @pytest.mark.long

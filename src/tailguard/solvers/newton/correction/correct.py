@@ -157,7 +157,7 @@ def _far_shares(
 
 def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
     """Return the fit at the blend, or the fit unchanged if the rounds did not converge."""
-    if rounds.last_ratio > SETTLED or rounds.curvature.lost() > MOST_LOST:
+    if not rounds.converged or rounds.curvature.lost() > MOST_LOST:
         return fit
     blend = Blend.typical(fit, rounds, tail_bias)
     return replace(fit, weights=usable(fit.geometry.matrix @ blend.weights), noise=blend.noise)

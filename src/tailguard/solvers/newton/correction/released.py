@@ -325,17 +325,23 @@ def _tail(
     """Return the tail of contributions times ``first``, also from residuals at a typical row.
 
     In units of the target's scale, the variance of counts is their mean divided by that scale.
+    The contribution of a person is a mean of at most ``max_rows`` rows. If the rows vary
+    independently, its variance is at least theirs over ``max_rows``. Residuals of rows are
+    shortened as much as contributions are in mean square: not at all if rows are alike.
     """
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
-    likely, by_person = link.curved and session.loss.canonical, session.problem.by_person
-    least = len(first) / geometry.units.target_scale if likely else 0.0
+    likely, max_rows = link.curved and session.loss.canonical, session.problem.max_rows
+    least = len(first) / geometry.units.target_scale / (max_rows or 1) if likely else 0.0
     if not slopes.seen:  # for example, slopes of outcomes are bounded
-        return Tail(lengths, np.zeros(1), np.zeros(1), least, by_person)
+        return Tail(lengths, np.zeros(1), np.zeros(1), least)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:
         square /= fit.clipping.rows.weight
-    sizes = np.abs(slopes.distribution.points) * math.sqrt(square)
-    return Tail(lengths, sizes, slopes.distribution.mass, least, by_person)
+    residuals = np.abs(slopes.distribution.points)
+    if max_rows is not None:
+        of_rows = square * slopes.distribution.mean(residuals**2)
+        square *= min(1.0, lengths.mean(lengths.points**2) / max(of_rows, 1e-300))
+    return Tail(lengths, residuals * math.sqrt(square), slopes.distribution.mass, least)
 
 
 def _inverse_root_of_covariance(moments: Moments, least: float = 0.0) -> FloatArray:

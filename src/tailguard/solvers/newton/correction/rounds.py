@@ -25,7 +25,7 @@ STEP = 0.5  # part of a Newton step; the average of half steps is as good as tha
 # The squared error of a Newton step, except for the error of the released curvature, as a share of
 # the squared distance from its start to the average.
 MISS = 0.1
-# There are intervals only if the rounds settled, and if the second moment of rows beyond their cut,
+# There are intervals only if the rounds converged, and if the second moment of rows beyond their cut,
 # per coordinate, is at most this.
 MOST_LOST = 2.0
 
@@ -50,8 +50,9 @@ class Rounds:
         curvature.
     noise_along
         The noise of the average along a typical direction, in the metric of the curvature.
-    last_ratio
-        The squared length of the last gradients over that of their noise.
+    last_ratio, most_ratio
+        The squared length of the last gradients over that of their noise, and its largest value if
+        the rounds converged: if noise and sampling error together explain the length.
     step
         The average minus the average start of the averaged rounds.
     """
@@ -68,6 +69,7 @@ class Rounds:
     start_distance: float
     noise_along: float
     last_ratio: float
+    most_ratio: float
     step: FloatArray
 
     @property
@@ -83,9 +85,14 @@ class Rounds:
         return self.start_distance**2 * share + remains
 
     @property
+    def converged(self) -> bool:
+        """Whether the last gradients were near zero."""
+        return self.last_ratio <= self.most_ratio
+
+    @property
     def settled(self) -> bool:
         """Whether the rounds converged and rows were not cut too low."""
-        return self.last_ratio <= SETTLED and self.curvature.lost() <= MOST_LOST
+        return self.converged and self.curvature.lost() <= MOST_LOST
 
 
 def run_rounds(
@@ -140,6 +147,7 @@ def run_rounds(
         np.mean(increments, axis=0), stds / math.sqrt(stage.times),
         math.hypot(noise * spread, sampling_std), start_distance, typical_noise * spread,
         float(np.mean(ratios[-3:])),
+        SETTLED * (1.0 + 1.0 / (session.problem.n_rows * noise**2)),
         mean - shares @ np.array(starts),
     )  # fmt: skip
 

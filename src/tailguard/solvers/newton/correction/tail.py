@@ -30,41 +30,29 @@ class Tail:
         The probabilities of ``residuals``.
     least
         The least mean square of lengths: in the metric of a likelihood, one for each coordinate.
-    by_person
-        Whether contributions are sums of a person's rows. Sums of different rows are shorter, so
-        ``residuals`` count only as far as noise may hide sums of that length.
     """
 
     lengths: NoisyDistribution
     residuals: FloatArray
     mass: FloatArray
     least: float = 0.0
-    by_person: bool = False
 
     def seen_beyond(self, level: float, power: float = 1.0) -> float:
         """Return the mean excess of a power of the length over the same power of the level."""
         beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
         residuals_beyond = np.maximum(self.residuals**power - level**power, 0.0)
-        of_lengths, of_residuals = self.lengths.mean(beyond), float(self.mass @ residuals_beyond)
-        if self.by_person:
-            of_residuals = min(of_residuals, of_lengths + self._hidden(level, power))
-        return max(of_lengths, of_residuals)
+        return max(self.lengths.mean(beyond), float(self.mass @ residuals_beyond))
 
     def beyond(self, level: float, power: float = 1.0) -> float:
         """Return the same mean, including the tail expected beyond the farthest seen bin."""
-        hidden = self._hidden(level, power)
         # A length exceeds a level by at most the square of the length over four times the level.
         missing = max(0.0, self.least - self.lengths.mean(self.lengths.points**2))
         missing = missing if power == 2.0 else missing / (4.0 * level)
-        missing = min(missing, hidden) if self.by_person else missing
-        return self.seen_beyond(level, power) + max(HIDDEN_SHARE * hidden, missing)
-
-    def _hidden(self, level: float, power: float) -> float:
-        """Return the mean excess expected beyond the farthest seen bin."""
         bins = np.arange(1, HIDDEN_BINS + 1)
         far = self.lengths.points.max() * 2.0 ** (bins / CORRECTION_LENGTHS.per_unit)
         excess = np.maximum(far**power - level**power, 0.0)
-        return float(self.lengths.expected_shares @ excess)
+        hidden = HIDDEN_SHARE * float(self.lengths.expected_shares @ excess)
+        return self.seen_beyond(level, power) + max(hidden, missing)
 
     def least_variance(self, width: int) -> float:
         """Return the least variance of contributions along each of ``width`` directions.
@@ -72,7 +60,7 @@ class Tail:
         If a few records have most of the variance, as with rare events, second moments cut them far
         below their length.
         """
-        return 0.0 if self.by_person else self.least / width
+        return self.least / width
 
     def levels(self) -> FloatArray:
         """Return candidates for a level: ends of bins, up to the farthest residual."""
