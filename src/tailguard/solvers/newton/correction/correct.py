@@ -27,7 +27,6 @@ from tailguard.solvers.newton.correction.released import (
 )
 from tailguard.solvers.newton.correction.rounds import Rounds, run_rounds
 from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import SETTLED
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
