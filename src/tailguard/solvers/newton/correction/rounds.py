@@ -25,8 +25,8 @@ STEP = 0.5  # part of a Newton step; the average of half steps is as good as tha
 # The squared error of a Newton step, except for the error of the released curvature, as a share of
 # the squared distance from its start to the average.
 MISS = 0.1
-# There are intervals only if the rounds converged, and the second moment of rows beyond their cut, per
-# coordinate, is at most this.
+# There are intervals only if the rounds converged, and if rows have at most this second moment
+# beyond their cut, per coordinate.
 MOST_LOST = 2.0
 
 
