@@ -14,7 +14,7 @@ from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Di
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.books import AnyLedger, Books, MemoryBooks, Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
-from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
+from tailguard.privacy.books.releases import namespaced_event, namespaced_release
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.unit import ROWS, Unit
