@@ -35,7 +35,7 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import Source, make_source
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.certificate import Certificate

@@ -28,7 +28,7 @@ from tailguard.sets.registry import SETS
 
 ALL_QUERIES = QUERIES | SMOOTH_QUERIES
 HOLDERS = SETS | {
-    "bins": "tailguard.queries.bins:Bins",
+    "bins": "tailguard.queries.histograms:Bins",
     "block-minimiser": "tailguard.queries.block_minimiser:BlockMinimiser",
     "class-view": "tailguard.queries.class_view:ClassView",
     "units": "tailguard.queries.units:Units",

@@ -8,10 +8,10 @@ import pytest
 import tailguard as tg
 from support.fits import plain_fit
 from tailguard.gate.plan import Plan, Problem
-from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     LARGEST_PART,
     LEAST_ALONG,
+    FitSession,
     _relative_curvature,
     _scaled_along_fit,
     averaged,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.released import Metric, Moments
 from tailguard.solvers.newton.correction.tail import HIDDEN_SHARE, Tail

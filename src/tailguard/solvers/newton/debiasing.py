@@ -26,7 +26,7 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import SURE
 from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
 from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Correction, Fit

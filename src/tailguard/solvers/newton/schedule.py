@@ -22,10 +22,10 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import SAMPLE, WEIGHING, WEIGHT, Stage
 from tailguard.losses.base import Link
 from tailguard.privacy.events import Gaussian
+from tailguard.queries.histograms import Bins
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.columns import columns_of
-from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.sizes_and_locations import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
 from tailguard.solvers.session import SAMPLED
 
