@@ -292,9 +292,10 @@ class Gate:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
             return n_rows, [partial(self._sample, n_rows)], {"sample": (n_rows, self.n_records)}
-        if self.has_checkpoint and query.random_order:
+        random_order = query.places == "random"
+        if self.has_checkpoint and random_order:
             self._partitions.draw_order()  # a simulation draws it before its recorded answers
-        all_records = partial(self._partitions.all_rows, random_order=query.random_order)
+        all_records = partial(self._partitions.all_rows, random_order=random_order)
         return self.n_records, [all_records], {}
 
     def _sample(self, n_rows: int) -> Rows:

@@ -275,12 +275,6 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
     return replace(stage, purpose=purpose, block_map=SAMPLE)
 
 
-def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
-    """Plan all releases except the rounds."""
-    stages = shares.units_stages(problem, total_mu)
-    return stages + planned_stages(_after_units(problem, shares), total_mu)
-
-
 PlannedReleases = tuple[str, str, float, int, int]
 """Name, purpose and share of ``mu**2`` of a stage; number and size of its releases."""
 
@@ -295,8 +289,8 @@ def planned_stages(releases: list[PlannedReleases], total_mu: float) -> list[Sta
     ]  # fmt: skip
 
 
-def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
-    """List all releases except units and rounds."""
+def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
+    """Plan all releases except the rounds."""
     n_columns = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
@@ -352,7 +346,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         releases += correction_releases(
             problem.size, shares.correction, curved=curved, sampled=sampled
         )
-    return releases
+    return shares.units_stages(problem, total_mu) + planned_stages(releases, total_mu)
 
 
 def correction_releases(
