@@ -20,9 +20,9 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.means.clamped import ClampedMean
 from tailguard.means.soft import SoftMean
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.histograms import Bins, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units

@@ -9,10 +9,9 @@ from tailguard.means.clipped import ClippedShells
 from tailguard.means.soft import SoftMean
 from tailguard.means.trimmed import TrimmedMean
 from tailguard.means.truncated import TruncatedMean
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes

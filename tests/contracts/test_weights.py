@@ -21,7 +21,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units

@@ -18,8 +18,8 @@ from tailguard.losses.registry import check_known
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.admission import check_admitted
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

@@ -14,9 +14,8 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
 from tailguard.queries.class_view import ClassView
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.histograms import Bins, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.softmax_gradients import SoftmaxGradients

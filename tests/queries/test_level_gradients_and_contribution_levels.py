@@ -9,9 +9,8 @@ from support.stages import once
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.histograms import Bins, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting

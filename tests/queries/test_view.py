@@ -13,9 +13,8 @@ from tailguard.checks import InputError, QueryError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Logistic, Poisson, Squared, Tweedie
 from tailguard.queries.admission import check_admitted
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting

@@ -19,11 +19,10 @@ from tailguard.data.rows.base import Rows
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
 from tailguard.queries.bounded_moments import BoundedMoments
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes

@@ -29,10 +29,9 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from tailguard.checks import InputError, check_failure, shown
-from tailguard.privacy.accounting.accountant import Accountant, AdditiveAccountant
+from tailguard.privacy.accounting.accountant import Accountant, AdditiveAccountant, PureAccountant
 from tailguard.privacy.accounting.gaussian import GdpAccountant
 from tailguard.privacy.accounting.pld import PldAccountant
-from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event, Gaussian, Unbounded, check_event
 from tailguard.privacy.flat_events import flatten

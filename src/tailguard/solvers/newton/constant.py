@@ -20,8 +20,8 @@ from tailguard.losses.base import Link, Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.losses.poisson import Poisson
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.histograms import WhitenedHistogram
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.scaling.columns import columns_of

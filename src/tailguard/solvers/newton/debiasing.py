@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import SURE

@@ -22,7 +22,7 @@ from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import WEIGHT, Stage
 from tailguard.losses.base import Loss
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.scaling.units import UNITS
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
 from tailguard.solvers.newton.state import Fit, NewtonIterate

@@ -13,7 +13,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels
 from tailguard.solvers.newton.correction.released import TYPICAL_BIAS, Curvature, Metric
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS

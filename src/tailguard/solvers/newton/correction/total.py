@@ -33,7 +33,7 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import top_level
 from tailguard.solvers.newton.constant import ZERO_MEAN_SCORE
