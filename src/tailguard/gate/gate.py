@@ -24,14 +24,13 @@ from tailguard.checks import InputError, RoomError, check_finite, check_integer,
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import label_list
 from tailguard.data.rows.base import Rows, WatchedRows
-from tailguard.data.rows.partitions import Partitions
+from tailguard.data.rows.partitions import Partitions, rows_over
 from tailguard.data.rows.persons import PersonRows
-from tailguard.data.rows.unordered import UnorderedRows, rows_over
+from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.data.schema import Schema
 from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
-from tailguard.losses.registry import check_known
 from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import Source, make_source
@@ -44,7 +43,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
 from tailguard.progress import tell_answered
-from tailguard.queries.admission import check_question, check_state
+from tailguard.queries.admission import check_known, check_question, check_state
 from tailguard.queries.base import Query, calibration_for, release_record
 from tailguard.quiet import quietly
 
