@@ -99,7 +99,7 @@ def stepped(mu, *, n_before=10, rounds_left=(0,), way=-ACROSS):
     problem = Problem(loss, n_rows=1_000, n_features=3, intercept=True)
     plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
     session, fit = ToldPurse(plan, way, shares), plain_fit(loss, 3, weights=WEIGHTS)
-    query_std = 2.0 / (problem.n_rows * session.rounds([0])[0].mu)
+    query_std = 2.0 / (problem.n_rows * session.round(0).mu)
     before = NewtonIterate(WEIGHTS, WEIGHTS, query_std, problem.n_rows)
     fit = replace(fit, iterates=(before,) * n_before)
     for rounds in rounds_left:

@@ -24,7 +24,7 @@ from tailguard.gate.stage import WEIGHT, Stage
 from tailguard.losses.base import Loss
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.scaling.units import UNITS
-from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares
+from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares, round_name
 from tailguard.solvers.newton.state import Fit, NewtonIterate
 from tailguard.solvers.newton.whitening import shrunk
 from tailguard.solvers.session import BudgetSession, usable
@@ -70,17 +70,12 @@ class FitSession(BudgetSession):
 
         The stages after the rounds keep their part of the rest. 0 keeps the plan.
         """
-        (stage,) = self.rounds([phase])
+        stage = self.stages[round_name(phase)]
         if not rounds_left:
             return stage
         remaining = {*AFTER_ROUNDS} - self.dropped
         later_mu = total_mu(each for each in self.stages.values() if each.name in remaining)
         return replace(stage, mu=max(stage.mu, self.left(later_mu) / math.sqrt(rounds_left)))
-
-    def rounds(self, phases: Iterable[int]) -> list[Stage]:
-        """Return the rounds of some phases."""
-        requested = set(phases)
-        return [stage for stage in self.stages.values() if stage.phase in requested]
 
     def rounds_mu(self, phase: int) -> float:
         """Return the total mu of all rounds that read the same records as those of the phase.
@@ -88,9 +83,9 @@ class FitSession(BudgetSession):
         The last of these rounds also get the budget of dropped stages.
         """
         early, count = self.shares.early, len(self.shares.rounds)
-        rounds = self.rounds(range(early) if phase < early else range(early, count))
+        phases = range(early) if phase < early else range(early, count)
         dropped = [self.stages[name] for name in self.dropped] if phase >= early else []
-        return total_mu([*rounds, *dropped])
+        return total_mu([*map(self.round, phases), *dropped])
 
     def share_out(self, *others: str) -> None:
         """Give the unspent budget of units, and of ``others``, to rounds and corrections."""

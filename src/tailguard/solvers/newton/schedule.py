@@ -262,9 +262,14 @@ def round_stages(
     stages = []
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        name = f"rounds of phase {phase + 1}"
+        name = round_name(phase)
         stages.append(Stage(name, purpose, mu, times, size, takes_rest=True, phase=phase))
     return stages
+
+
+def round_name(phase: int) -> str:
+    """Return the name of the stage with the rounds of a phase; phases count from 0."""
+    return f"rounds of phase {phase + 1}"
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:

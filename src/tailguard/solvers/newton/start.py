@@ -268,7 +268,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     clipping = choose_clip(
         rows,
         slopes,
-        n_rows=session.n_rows(*session.rounds([fit.phase])),
+        n_rows=session.n_rows(session.round(fit.phase)),
         mu=session.rounds_mu(fit.phase),
         evenness=session.evenness,
         shift=shift,
