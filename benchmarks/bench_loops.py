@@ -20,14 +20,13 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.means.clamped import ClampedMean
 from tailguard.means.soft import SoftMean
-from tailguard.queries.bins import Bins
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, QUICK_ROWS = 100_000, 5_000
 WIDTHS = (10, 50)

@@ -9,11 +9,9 @@ from tailguard.means.clipped import ClippedShells
 from tailguard.means.soft import SoftMean
 from tailguard.means.trimmed import TrimmedMean
 from tailguard.means.truncated import TruncatedMean
-from tailguard.queries.bins import Bins
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.column_histograms import ColumnHistograms
-from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -23,7 +21,6 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.summaries.distribution import OCTAVES as ALL_OCTAVES
 
 N_ROWS, N_FEATURES, GRID = 20_000, 20, 2.0**-40

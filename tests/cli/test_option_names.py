@@ -5,8 +5,7 @@ import re
 import pytest
 from typer.main import get_command
 
-from tailguard.cli.app import COMMANDS, app
-from tailguard.cli.option_names import options_of, with_options
+from tailguard.cli.app import COMMANDS, app, options_of, with_options
 
 P = ("--epsilon", "1", "--delta", "1e-6")
 FIT = ("FILE", "--target", "cost", "--features", "age", *P, "--out", "made.json")

@@ -17,7 +17,7 @@ from tailguard.audit.bounds import smallest_sample
 from tailguard.checks import InputError
 from tailguard.noise.mechanisms import MECHANISMS, PEELING_MECHANISMS
 from tailguard.noise.sources import SimulationSource, make_source
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, Distance
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE, Distance
 from tailguard.privacy.calibration import PEELINGS, Sensitivity
 from tailguard.privacy.events import Event
 

@@ -19,7 +19,7 @@ from tailguard.checks import InputError
 from tailguard.losses import Squared
 from tailguard.noise.mechanisms import PEELING_MECHANISMS
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.privacy.flat_events import flatten

@@ -114,7 +114,7 @@ def test_thousands_of_replaced_persons_never_exceed_the_charge(name):
         assert attack(EXAMPLES[name], unit, found) <= 1.0 + 1e-12, unit
 
 
-GROUPED = [name for name, example in EXAMPLES.items() if example.query.random_order]
+GROUPED = [name for name, example in EXAMPLES.items() if example.query.places == "random"]
 
 
 @pytest.mark.parametrize("name", GROUPED)

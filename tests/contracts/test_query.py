@@ -163,7 +163,7 @@ def test_the_number_of_threads_does_not_change_a_bit(name, monkeypatch):
     np.testing.assert_array_equal(answers[0], answers[2])
 
 
-ORDERED = [name for name in EXAMPLES if EXAMPLES[name].query.random_order]
+ORDERED = [name for name in EXAMPLES if EXAMPLES[name].query.places == "random"]
 
 
 def test_queries_that_pair_or_group_ask_for_a_random_order_and_no_others_do():

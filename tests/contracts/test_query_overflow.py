@@ -21,7 +21,7 @@ EXAMPLES = {example.name: example for example in query_examples()}
 PLAIN = [
     name
     for name, example in EXAMPLES.items()
-    if not example.query.random_order
+    if example.query.places != "random"
     and name.split("/")[0] not in {"clipped-minimiser", "iterative-mean"}
 ]
 ALONE = [name for name in PLAIN if not EXAMPLES[name].query.by_place]

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 import tailguard as tg
-from tailguard.data.sparse import to_features
+from tailguard.data.matrices import to_features
 
 N_ROWS, N_COLUMNS = 9, 4
 # The first record, which decides the type, and entries of the others that the type holds exactly:

@@ -60,7 +60,7 @@ def test_a_query_that_needs_no_places_asks_for_no_kernel_and_no_rows_that_do(nam
     rows, query = asked(name)
     needed = rows.by_place or any(kernel.together != "none" for kernel in rows.asked)
     assert query.by_place or not needed
-    assert query.by_place or not query.random_order
+    assert query.by_place or query.places != "random"
 
 
 def test_the_loop_of_every_query_is_asked_for_by_some_example():

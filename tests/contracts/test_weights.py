@@ -21,7 +21,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.queries.base import GaussianQuery
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
@@ -85,7 +85,7 @@ def test_full_weights_are_no_weights_and_zero_weights_are_no_records(name):
     [
         name
         for name in BY_WEIGHT
-        if kind(name) not in WHATEVER | NOT_REPEATED and not EXAMPLES[name].query.random_order
+        if kind(name) not in WHATEVER | NOT_REPEATED and EXAMPLES[name].query.places != "random"
     ],
 )
 def test_whole_weights_are_repeated_rows_up_to_rounding(name):

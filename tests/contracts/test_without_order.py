@@ -102,7 +102,7 @@ def test_a_replaced_record_moves_the_integers_by_at_most_the_charge_wherever_all
 def test_what_needs_places_is_refused_where_records_have_none(name):
     example = EXAMPLES[name]
     data = np.random.default_rng(6).standard_normal((N_ROWS, example.width))
-    order = np.arange(N_ROWS) if example.query.random_order else None
+    order = np.arange(N_ROWS) if example.query.places == "random" else None
     with pytest.raises(InputError, match="row_id must name a column"):
         lattice(
             example, data,

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailguard.checks import InputError
-from tailguard.data.matrices import to_matrix
-from tailguard.data.sparse import dense_pieces, to_features
+from tailguard.data.matrices import dense_pieces, to_features, to_matrix
 
 FORMATS = ("csr", "csc", "coo")
 OTHERS = ("lil", "dok", "dia", "bsr")

@@ -14,12 +14,11 @@ from support.stages import once
 from tailguard.checks import InputError, QueryError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
-from tailguard.losses.registry import check_known
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.admission import check_admitted
+from tailguard.queries.admission import check_admitted, check_known
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

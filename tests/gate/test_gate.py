@@ -22,7 +22,7 @@ from tailguard.gate import Gate
 from tailguard.means.clamped import ClampedMean
 from tailguard.noise.discrete_gaussian import coordinate_distance
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.accounting.distance import EXACT
+from tailguard.privacy.accounting.total_cost import EXACT
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import Composed, Gaussian, Laplace, Repeated
 from tailguard.queries.clipped_gradient import MeanClippedGradient

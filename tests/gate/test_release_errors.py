@@ -15,7 +15,7 @@ from tailguard.checks import RoomError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Composed, Gaussian, Sampled
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 

@@ -13,9 +13,9 @@ import tailguard as tg
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.cap import Cap, Charge, Filter, filters_of, price
 from tailguard.ledger.charges import charges_of
+from tailguard.privacy.accounting.accountant import PureAccountant
 from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import GdpAccountant, delta_of
-from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.books import Release

@@ -10,7 +10,7 @@ import tailguard as tg
 from support.forging import APPROX, X, Y, certificate_of_stopped, forgeries, pattern
 from tailguard.checks import BudgetError, InputError
 from tailguard.ledger.verification import check_certified
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Gaussian

@@ -9,7 +9,7 @@ from support.spy import spent_mu
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.losses.balanced_logistic import BalancedLogistic
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.solvers.newton.allocation import BALANCED_BELOW, shares_for
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.session import BudgetSession

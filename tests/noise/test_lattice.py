@@ -16,7 +16,7 @@ from tailguard.noise.lattice import (
     gaussian_calibration,
     laplace_calibration,
 )
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE
 from tailguard.privacy.calibration import (
     LARGEST_RECORDS_SHARE,
     LARGEST_SHARE,

@@ -3,8 +3,8 @@
 import pytest
 
 from tailguard.noise.discrete_gaussian import coordinate_distance
-from tailguard.noise.mechanisms import LatticeMechanism
-from tailguard.privacy.accounting.distance import EXACT
+from tailguard.noise.lattice import LatticeMechanism
+from tailguard.privacy.accounting.total_cost import EXACT
 from tailguard.privacy.calibration import Sensitivity
 
 CLIPPED_SUM = Sensitivity("l2", 2.0, 2.0 + 1e-9, 3, largest_partial=1024, largest_total=1e4)

@@ -28,7 +28,7 @@ from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate, record_check
 from tailguard.gate.plan import Problem
-from tailguard.noise.mechanisms import LatticeMechanism
+from tailguard.noise.lattice import LatticeMechanism
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.solvers.newton.allocation import shares_for

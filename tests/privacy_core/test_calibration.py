@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tailguard.checks import InputError
+from tailguard.privacy.accounting.accountant import PureAccountant
 from tailguard.privacy.accounting.gaussian import GdpAccountant
-from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant, rho_of, rho_of_laplace
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.calibration import PEELINGS, peeling_event, share_factor

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import InputError
-from tailguard.queries.bins import Bins, count_below
+from tailguard.queries.histograms import Bins, count_below
 
 ALL_BINS = [
     Bins("octaves", -8.0, 1.0, 16),

@@ -7,9 +7,9 @@ import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import RecordBlock
-from tailguard.queries.bins import Bins
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
+from tailguard.queries.histograms import Bins
 from tailguard.queries.level_tables import CountOfLevels, LevelCounts, LevelTables, codes_of
 from tailguard.queries.value_histograms import MOST_COMPARED, ValueHistograms
 

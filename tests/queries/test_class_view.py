@@ -13,16 +13,14 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.bins import Bins
 from tailguard.queries.class_view import ClassView
-from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
+from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, K, FAR = 300, 4, 1e3
 RNG = np.random.default_rng(0)

@@ -11,8 +11,8 @@ from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.unit import Unit
-from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
+from tailguard.queries.histograms import Bins
 
 CELLS = np.array([[0.0, 2.0], [3.0, 2.0], [np.nan, 2.0], [1.0, np.inf], [1e300, -1e300]])
 

@@ -9,13 +9,11 @@ from support.stages import once
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.column_histograms import Bins
-from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
+from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_ROWS, MU = 300, 0.8
 MAP = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, 0.1]])

@@ -11,7 +11,7 @@ from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.softmax_gradients import SoftmaxGradients

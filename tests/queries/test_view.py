@@ -13,14 +13,11 @@ from tailguard.checks import InputError, QueryError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.losses import Logistic, Poisson, Squared, Tweedie
 from tailguard.queries.admission import check_admitted
-from tailguard.queries.bins import Bins
-from tailguard.queries.column_histograms import ColumnHistograms
-from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
+from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "poisson": Poisson(), "none": None}
 WEIGHTINGS = (

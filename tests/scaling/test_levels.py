@@ -7,7 +7,7 @@ import pytest
 import tailguard as tg
 from tailguard.gate.stage import Stage
 from tailguard.scaling.columns import MeasuredColumns
-from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.sizes_and_locations import NEAREST_BOUND
 from tailguard.scaling.units import LEAST_SEEN, SPREAD, count_levels
 
 NOISE = 10.0

@@ -9,9 +9,10 @@ import tailguard as tg
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.columns import ColumnQueries, ColumnScales
-from tailguard.scaling.locations import (
+from tailguard.scaling.noisy_distribution import detection_threshold
+from tailguard.scaling.sizes_and_locations import (
     FALSE_LOCATION,
     FINE_BINS,
     LEAST_SHARE,
@@ -21,7 +22,6 @@ from tailguard.scaling.locations import (
     find_locations,
     fit_location_scale,
 )
-from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.solvers.session import BudgetSession
 
 N_ROWS, MANY_ROWS, SIZE = 4_000, 20_000, 100.0

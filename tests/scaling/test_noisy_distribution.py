@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import (
     HIDDEN_BINS,
     HIDDEN_DECAY,

@@ -8,7 +8,7 @@ from support.spy import run_over, spent_mu
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.solvers.newton import allocation
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.schedule import STEERING, stages_for

@@ -2,7 +2,7 @@
 
 import math
 
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate

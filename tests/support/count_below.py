@@ -11,7 +11,7 @@ import numpy as np
 from tailguard.data.rows.base import chunks_of
 from tailguard.queries.admission import ALL_QUERIES
 from tailguard.queries.base import GaussianQuery, count_sensitivity
-from tailguard.queries.column_histograms import cells_of, pairs
+from tailguard.queries.histograms import cells_of, pairs
 
 ALL_QUERIES["count-below"] = f"{__name__}:CountBelow"
 

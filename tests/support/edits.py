@@ -41,7 +41,7 @@ for seen in view.read(RecordBlock(np.array([[3.0], [1e-3], [1e200], [np.nan]])),
     print(seen.mapped, seen.length, seen.score)
 """,
     "bins": """
-from tailguard.queries.bins import Bins
+from tailguard.queries.histograms import Bins
 print(Bins("signed", -4.0, 2.0, 16).index([-1e9, -1.0, 0.3, 1e9, float("nan")]))
 """,
     "clip": """
@@ -86,7 +86,7 @@ AUDITED_EDITS = [
     ("noise/discrete_laplace.py", "in (1, -1)", "in (-1, 1)", "laplace"),
     ("losses/multinomial.py", "errors[int(target)] -= 1.0", "errors[0] -= 1.0", "multinomial"),
     ("data/rows/base.py", "= 2.0**51", "= 2.0**41", "sums"),
-    ("queries/bins.py", "position > 0.0 else 0.0", "position > 0.0 else 1.0", "bins"),
+    ("queries/histograms.py", "position > 0.0 else 0.0", "position > 0.0 else 1.0", "bins"),
     ("data/rows/base.py", "\nCHUNK_ROWS = 1024", "\nCHUNK_ROWS = 512", "sums"),
     ("data/rows/base.py", "\nROUNDOFF = 2.0**-53", "\nROUNDOFF = 2.0**-30", "sums"),
     ("queries/clipping.py", "* 2.0**-53)", "* 2.0**-30)", "clip"),

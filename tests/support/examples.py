@@ -25,7 +25,7 @@ def by_weight(examples):
     """One example of each way of counting, with and without pairs, with a weight per record."""
     seen = set()
     for example in examples:
-        pairs = example.query.random_order
+        pairs = example.query.places == "random"
         counts = example.query.takes_weights and not example.query.reads_cells
         if counts and not example.weighted and pairs not in seen:
             seen.add(pairs)

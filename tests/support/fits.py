@@ -3,7 +3,7 @@
 import numpy as np
 
 from tailguard.queries.units import Units
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.state import Clipping, Fit, Geometry, unknown_noise
 from tailguard.solvers.newton.whitening import StepShortening, Whitening
 

@@ -77,7 +77,7 @@ def calibrated(example, unit, asked=None):
 
 
 def lattice(example, rows, calibration, order):
-    rows = rows.in_order(order) if example.query.random_order else rows
+    rows = rows.in_order(order) if example.query.places == "random" else rows
     with np.errstate(all="ignore"):
         return example.query.answer(rows, example.state, calibration)
 

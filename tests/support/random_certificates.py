@@ -4,9 +4,8 @@ import json
 import math
 
 from support.certificates import certify
-from tailguard.privacy.accounting.distance import EXACT, Distance
-from tailguard.privacy.books.composed_releases import spent_event
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.accounting.total_cost import EXACT, Distance
+from tailguard.privacy.books.releases import Release, spent_event
 from tailguard.privacy.events import Composed, Gaussian, Laplace
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, PureDP
 

@@ -17,11 +17,9 @@ from tailguard.means.clipped import ClippedShells
 from tailguard.means.soft import SoftMean
 from tailguard.means.trimmed import TrimmedMean
 from tailguard.means.truncated import TruncatedMean
-from tailguard.queries.bins import Bins
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.column_histograms import ColumnHistograms
-from tailguard.queries.contribution_levels import ContributionLevels
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
 from tailguard.queries.loop import LatticeSum
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.norm_counts import CountNormsBelow
@@ -29,7 +27,6 @@ from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 HOSTILE = (
     *(np.nan, np.inf, -np.inf, 1.7e308, -1e300, 1e155, -1e140, 1e80),

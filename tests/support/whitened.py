@@ -8,7 +8,7 @@ from tailguard.losses.base import Loss
 from tailguard.privacy.guarantees import GDP
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.units import find_units
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.solver import WhitenedNewton
 from tailguard.solvers.newton.start import release_row_norms, start, start_phase
 from tailguard.solvers.newton.state import Fit

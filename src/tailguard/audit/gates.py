@@ -24,7 +24,7 @@ from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.noise.mechanisms import SMOOTH_MECHANISMS
 from tailguard.noise.sources import SimulationSource
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee

@@ -19,14 +19,12 @@ from tailguard.data.rows.base import Rows
 from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.record_gradient import RecordGradient
 from tailguard.losses.squared import Squared
-from tailguard.queries.bins import Bins
 from tailguard.queries.bounded_moments import BoundedMoments
+from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
-from tailguard.queries.column_histograms import ColumnHistograms
-from tailguard.queries.contribution_levels import ContributionLevels
 from tailguard.queries.deviances import DevianceMoments, DevianceSizes
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.histograms import Bins, ColumnHistograms, WhitenedHistogram
 from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.magnitudes import CountMagnitudes
@@ -39,7 +37,6 @@ from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 
 N_FEATURES = 3  # more features would not test more
 CHANGED = 4  # the index of the record that differs, within the first chunk

@@ -29,12 +29,16 @@ from tailguard.data.design import (
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.labels import scored_cells
-from tailguard.data.matrices import to_matrix_or_vector
+from tailguard.data.matrices import (
+    NUMBERS_AT_ONCE,
+    SparseFeatures,
+    dense_pieces,
+    features_of,
+)
 from tailguard.data.missing import missing_constants
 from tailguard.data.readers.opening import opened
 from tailguard.data.rows.keys import PersonKeys, PersonRule, Persons
 from tailguard.data.schema import Schema
-from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, to_features
 from tailguard.data.table import Table, as_table
 from tailguard.data.terms.formula import with_formula
 from tailguard.privacy.unit import ROWS, Unit
@@ -181,8 +185,7 @@ class Inputs:
         elif isinstance(self.records, SparseFeatures):
             yield from (piece.T for piece in dense_pieces(self.records))
         elif frame_columns(source) is None:
-            masked = isinstance(source, np.ma.MaskedArray)
-            array = source if masked else np.asarray(source)
+            array = source if isinstance(source, np.ma.MaskedArray) else np.asarray(source)
             array = array[:, None] if array.ndim == 1 else array
             yield from (array[k : k + length].T for k in range(0, self.n_rows, length))
         else:
@@ -293,10 +296,8 @@ def scored_inputs(
 def _of_matrix(
     X: Any, missing: Any, order: str, *, may_be_vector: bool, persons: PersonRule, **beside: Any
 ) -> Inputs:
-    features, is_vector = X, False
-    if may_be_vector and not hasattr(X, "tocsr"):
-        features, is_vector = to_matrix_or_vector(X)
-    features, names = to_features(features), None if type(X) is np.ndarray else column_names(X)
+    features, is_vector = features_of(X, may_be_vector=may_be_vector)
+    names = None if type(X) is np.ndarray else column_names(X)
     n_rows, n_features = features.shape
     constants = {} if missing is None else missing_constants(missing, n_features, names)
     persons.check_lengths(n_rows, **beside)

@@ -15,9 +15,9 @@ from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.data.columns import doubled
 from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
 from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.matrices import check_no_path, dense_pieces, to_features
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
-from tailguard.data.sparse import check_no_path, dense_pieces, to_features
 from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
 from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_others
 from tailguard.estimators.private_score import PrivatelyScored, products_by_row

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import Tags
 
 from tailguard.checks import check_between, require
+from tailguard.estimators.arguments import scored_rows, warn_of_score
 from tailguard.estimators.regression import PrivateRegression
-from tailguard.estimators.scored import scored_rows, warn_of_score
 from tailguard.gate.engine import Solved
 from tailguard.gate.plan import TOTAL_ERROR
 from tailguard.losses.base import Loss

@@ -14,8 +14,8 @@ from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
 from tailguard.data.labels import check_plain_labels, classes_assumed, encode_labels, label_list
 from tailguard.data.matrices import to_vector
+from tailguard.estimators.arguments import row_weights, warn_of_score
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.scored import row_weights, warn_of_score
 from tailguard.gate.engine import Solved, Solver
 from tailguard.losses.logistic import Logistic
 from tailguard.losses.multinomial import Multinomial

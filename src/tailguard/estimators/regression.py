@@ -9,8 +9,8 @@ from sklearn.utils import Tags
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, shown
+from tailguard.estimators.arguments import scored_rows, warn_of_score
 from tailguard.estimators.base import PrivateLinearModel
-from tailguard.estimators.scored import scored_rows, warn_of_score
 from tailguard.gate.engine import Solver
 from tailguard.losses.base import Loss
 from tailguard.losses.huber import Huber

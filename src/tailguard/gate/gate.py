@@ -24,18 +24,17 @@ from tailguard.checks import InputError, RoomError, check_finite, check_integer,
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.labels import label_list
 from tailguard.data.rows.base import Rows, WatchedRows
-from tailguard.data.rows.partitions import Partitions
+from tailguard.data.rows.partitions import Partitions, rows_over
 from tailguard.data.rows.persons import PersonRows
-from tailguard.data.rows.unordered import UnorderedRows, rows_over
+from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.data.schema import Schema
 from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
-from tailguard.losses.registry import check_known
 from tailguard.noise.mechanisms import ALL_MECHANISMS
 from tailguard.noise.orders import random_sample
 from tailguard.noise.sources import Source, make_source
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books import AnyLedger, ReadOnlyBooks, Release
 from tailguard.privacy.books.blocks import Block, Blocks, block_sizes
 from tailguard.privacy.certificate import Certificate
@@ -44,7 +43,7 @@ from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
 from tailguard.progress import tell_answered
-from tailguard.queries.admission import check_question, check_state
+from tailguard.queries.admission import check_known, check_question, check_state
 from tailguard.queries.base import Query, calibration_for, release_record
 from tailguard.quiet import quietly
 
@@ -292,9 +291,10 @@ class Gate:
             share = round(check_finite("sampled", stage.sampled) * self.n_records)
             n_rows = check_integer("sampled times n_rows", share, minimum=1, maximum=self.n_records)
             return n_rows, [partial(self._sample, n_rows)], {"sample": (n_rows, self.n_records)}
-        if self.has_checkpoint and query.random_order:
+        random_order = query.places == "random"
+        if self.has_checkpoint and random_order:
             self._partitions.draw_order()  # a simulation draws it before its recorded answers
-        all_records = partial(self._partitions.all_rows, random_order=query.random_order)
+        all_records = partial(self._partitions.all_rows, random_order=random_order)
         return self.n_records, [all_records], {}
 
     def _sample(self, n_rows: int) -> Rows:

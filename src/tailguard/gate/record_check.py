@@ -33,9 +33,8 @@ from tailguard.data.design import Role, TableColumn
 from tailguard.gate.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import BUDGET_MARGIN, Stage, usable_guarantee
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.total_cost import satisfies, spent_share
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE, satisfies, spent_share
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP

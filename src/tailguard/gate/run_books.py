@@ -10,11 +10,10 @@ from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, ReleaseError, RoomError, check_integer, check_methods
 from tailguard.gate.checkpoint import Checkpoint
 from tailguard.noise.sources import Source
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE, EXACT, Distance
-from tailguard.privacy.accounting.total_cost import satisfies
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE, EXACT, Distance, satisfies
 from tailguard.privacy.books import AnyLedger, Books, MemoryBooks, Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
-from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
+from tailguard.privacy.books.releases import namespaced_event, namespaced_release
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import ApproxDP, Guarantee
 from tailguard.privacy.unit import ROWS, Unit

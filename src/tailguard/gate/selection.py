@@ -37,7 +37,7 @@ from tailguard.gate.plan import Plan, Solution
 from tailguard.gate.stage import Stage
 from tailguard.machine_code import BUILDERS
 from tailguard.noise.tries import draw_number_of_tries, draw_place
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE
 from tailguard.privacy.books import Release
 from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, shown
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE
 from tailguard.privacy.accounting.zcdp import rho_of
 from tailguard.privacy.calibration import LARGEST_RECORDS_SHARE, LARGEST_SHARE, SMALLEST_SHARE
 from tailguard.privacy.events import (

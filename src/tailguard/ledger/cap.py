@@ -47,10 +47,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.accountant import AdditiveAccountant
+from tailguard.privacy.accounting.accountant import AdditiveAccountant, PureAccountant
 from tailguard.privacy.accounting.cover import covering_mu
 from tailguard.privacy.accounting.gaussian import GdpAccountant, epsilon_of, mu_of
-from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
 from tailguard.privacy.events import Event

@@ -42,7 +42,7 @@ from tailguard.checks import (
 from tailguard.ledger.cap import Cap, Charge, squared_mu
 from tailguard.ledger.lines import RESERVED, SETTLED, Draft, Line, canonical, changed_line
 from tailguard.privacy.books import LedgerEntry, Release
-from tailguard.privacy.books.composed_releases import spent_event
+from tailguard.privacy.books.releases import spent_event
 from tailguard.privacy.events import Event, event_from_dict
 from tailguard.privacy.flat_events import FlatEvents, flatten
 from tailguard.privacy.guarantees import Guarantee, guarantee_from_dict

@@ -35,8 +35,7 @@ from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store, checked_path
 from tailguard.ledger.verification import OTHERS, check_continues, check_run, exported, head_of
 from tailguard.printable import html_table
-from tailguard.privacy.accounting.distance import COORDINATE_DISTANCE
-from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE, TotalCost, total_cost
 from tailguard.privacy.books import Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Composed, Event

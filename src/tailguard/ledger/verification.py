@@ -11,7 +11,7 @@ from tailguard.checks import BudgetError, InputError, check_integer, check_text,
 from tailguard.ledger.charges import unit_of
 from tailguard.ledger.lines import RESERVED, SETTLED, Line, canonical, check_chain
 from tailguard.privacy.books.books import LedgerEntry
-from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
+from tailguard.privacy.books.releases import namespaced_event, namespaced_release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 

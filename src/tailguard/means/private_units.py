@@ -42,14 +42,13 @@ from tailguard.means.magnitude_distribution import (
 from tailguard.privacy.calibration import Calibration
 from tailguard.privacy.events import Gaussian, Laplace
 from tailguard.queries.base import Query, calibration_for
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.magnitudes import CountMagnitudes
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import WeightTotals
 from tailguard.scaling.columns import MeasuredColumns
-from tailguard.scaling.locations import FINEST_BINS
 from tailguard.scaling.required_records import scale_warnings
-from tailguard.scaling.sizes import fewest_records
+from tailguard.scaling.sizes_and_locations import FINEST_BINS, fewest_records
 from tailguard.scaling.units import find_columns, histogram_stages
 
 Magnitude = Literal["norm", "entries"]

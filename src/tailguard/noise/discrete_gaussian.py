@@ -38,7 +38,7 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.machine_code import builds_loop, compiled
 from tailguard.noise.sources import Source, Words
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.decimals import decimals
 
 BASE_STD = 64

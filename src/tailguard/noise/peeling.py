@@ -43,7 +43,7 @@ from tailguard.noise.lattice import (
     lattice_noise,
 )
 from tailguard.noise.sources import Source, Words
-from tailguard.privacy.accounting.distance import EXACT, Distance
+from tailguard.privacy.accounting.total_cost import EXACT, Distance
 from tailguard.privacy.calibration import (
     PEELINGS,
     Calibration,

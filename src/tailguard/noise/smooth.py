@@ -36,7 +36,7 @@ import numpy as np
 from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice
 from tailguard.noise.sources import Source
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.calibration import SmoothCalibration
 from tailguard.privacy.decimals import decimals
 from tailguard.privacy.events import Event

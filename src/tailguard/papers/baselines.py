@@ -23,7 +23,6 @@ from tailguard.checks import (
 )
 from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.losses.base import Loss
-from tailguard.losses.registry import check_known
 from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
 
@@ -32,6 +31,7 @@ from tailguard.papers.solvers.dp_sgd import DpSgd as DpSgd
 from tailguard.papers.solvers.dp_sgd import (
     sampled_noise_over_sensitivity as sampled_noise_over_sensitivity,
 )
+from tailguard.queries.admission import check_known
 from tailguard.queries.soft_truncation import soft_truncation
 from tailguard.quiet import quietly
 from tailguard.sets.base import ConstraintSet, check_set

@@ -9,7 +9,7 @@ many records. Only this statement was available. The algorithm and its constants
 that rate; they were not compared with the paper's algorithms for several columns.
 
 *Needed for privacy.* Nothing of the data. A record is in one bin of every column, for all its
-values, and :class:`tailguard.queries.column_histograms.ColumnHistograms` proves the sensitivity to
+values, and :class:`tailguard.queries.histograms.ColumnHistograms` proves the sensitivity to
 replacing it. The centre is a function of the released counts. Around a released centre a record
 moves the mean of clipped columns by at most ``2 H / n`` in each, for all its values. The half-width
 ``H`` follows from public numbers (:class:`tailguard.means.clamped.ClampedMean`). Costs add up.
@@ -55,8 +55,7 @@ from tailguard.means.base import (
 from tailguard.means.clamped import ClampedMean
 from tailguard.means.formulas import check_order
 from tailguard.papers.kamath2022 import parameters
-from tailguard.queries.bins import Bins
-from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
 BIN_WIDTH, REACH = 6.0, 5.0  # scales; see the derivation

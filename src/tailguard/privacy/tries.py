@@ -19,7 +19,7 @@ from tailguard.privacy.roots import crossing, up
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 # A bound on the chance of more than ``limit`` tries. It is below the distance of one coordinate
-# from ideal noise (``accounting/distance.py``), so one more charged coordinate covers it.
+# from ideal noise (``accounting/total_cost.py``), so one more charged coordinate covers it.
 TAIL = 1e-26
 
 

@@ -77,11 +77,6 @@ class Query(ABC):
         """Which places records must have; each query defines its own."""
 
     @property
-    def random_order(self) -> bool:
-        """Whether records are paired or grouped by their places."""
-        return self.places == "random"
-
-    @property
     def by_place(self) -> bool:
         """Whether it depends on the places of records; a sum over all of them does not."""
         return self.places != "none"

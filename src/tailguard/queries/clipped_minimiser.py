@@ -61,8 +61,8 @@ from tailguard.checks import InputError, check_integer
 from tailguard.data.rows.base import RecordBlock, Rows, round_to_lattice
 from tailguard.data.rows.threads import one_blas_thread
 from tailguard.losses.base import Loss, check_width
-from tailguard.losses.registry import check_known
 from tailguard.privacy.calibration import Calibration, Sensitivity
+from tailguard.queries.admission import check_known
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.certified_descent import (
     Accuracy,

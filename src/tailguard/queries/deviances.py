@@ -41,7 +41,7 @@ from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.squared import Squared
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import GaussianQuery, count_sensitivity, sum_sensitivity
-from tailguard.queries.bins import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.queries.units import Units
 
 SCORE, TARGET = 0, 1

@@ -20,8 +20,7 @@ from tailguard.checks import InputError, check_choice, require, shown
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted
 from tailguard.privacy.calibration import Norm, Sensitivity
 from tailguard.queries.base import GaussianQuery, Places, count_sensitivity
-from tailguard.queries.bins import count_below
-from tailguard.queries.column_histograms import pairs
+from tailguard.queries.histograms import count_below, pairs
 from tailguard.queries.reading_loops import LARGEST_FEATURE
 from tailguard.queries.units import Units
 

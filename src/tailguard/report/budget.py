@@ -7,8 +7,7 @@ Gaussian releases a share of rho is a share of the total's squared mu, as in pla
 from dataclasses import dataclass
 
 from tailguard.privacy.accounting.zcdp import ZcdpAccountant
-from tailguard.privacy.books.composed_releases import spent_event
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.releases import Release, spent_event
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Event
 

@@ -17,7 +17,7 @@ from tailguard.array_types import BoolArray, FloatArray, IndexArray
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Stage
 from tailguard.queries.base import Query
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
 LARGEST_SCALE = 2.0**150  # so that squares of scales, and their inverses, are floats

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 
 BIN_SIGNIFICANCE = 2.5  # a bin of the bulk exceeds this many standard deviations of the noise
 WIDEST_GAP = 3  # the bulk contains at most this many smaller bins in a row

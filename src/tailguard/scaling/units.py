@@ -20,18 +20,16 @@ from tailguard.gate.stage import Share, Stage, part_of
 from tailguard.queries.level_tables import LevelCounts
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnQueries, ColumnScales, HistogramSession, MeasuredColumns
-from tailguard.scaling.locations import (
+from tailguard.scaling.sizes_and_locations import (
+    FAR_SHARE,
     FINE_BINS,
     FINEST_BINS,
     LOCATION_BINS,
-    REFINEMENTS,
-    find_locations,
-)
-from tailguard.scaling.sizes import (
-    FAR_SHARE,
     MANY_ZEROS,
     NEAREST_BOUND,
+    REFINEMENTS,
     SIZE_BINS,
+    find_locations,
     find_scales,
     find_sizes,
     share_size,

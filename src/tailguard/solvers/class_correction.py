@@ -31,7 +31,7 @@ from tailguard.solvers.newton.covariance import (
     square_root,
     triangular,
 )
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import ESTIMAND, LITTLE
 from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
 from tailguard.solvers.newton.whitening import StepShortening, Whitening

@@ -20,10 +20,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
-from tailguard.queries.bins import Bins
+from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.newton.choices import compare_classes
 from tailguard.solvers.session import BudgetSession
 

@@ -14,9 +14,9 @@ from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.compiled import Gradient
 from tailguard.losses.record_gradient import RecordGradient
-from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
+from tailguard.queries.admission import check_known
 from tailguard.sets.base import ConstraintSet, check_set
 from tailguard.solvers.registry import plan_for, planned_guarantee
 

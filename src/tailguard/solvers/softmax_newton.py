@@ -35,10 +35,10 @@ from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import WEIGHING, WEIGHT, Stage, usable_mu
 from tailguard.losses.logistic import Logistic
 from tailguard.privacy.guarantees import Guarantee
+from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.softmax_gradients import SoftmaxGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
@@ -54,8 +54,13 @@ from tailguard.solvers.newton.clipping import (
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
 from tailguard.solvers.newton.covariance import RARE_CLASS, RARE_LEVEL, UNSEEN_COLUMN
-from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import BURN_IN, LARGEST_PART, LONGEST_STEP, weighted_mean
+from tailguard.solvers.newton.newton import (
+    BURN_IN,
+    LARGEST_PART,
+    LONGEST_STEP,
+    FitSession,
+    weighted_mean,
+)
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     LITTLE,
@@ -274,8 +279,7 @@ def _fitted(
     view = View(None, units, np.diag(detected.astype(np.float64)), bound=session.shares.bound)
     moments, noise_std = second_moments(session, view)
     used = np.flatnonzero(detected)
-    noise_edge = noise_level(noise_std, used.size)
-    whitening = whiten(moments[np.ix_(used, used)], noise_edge, curved=True)
+    whitening = whiten(moments[np.ix_(used, used)], noise_level(noise_std, used.size), curved=True)
     view = view.through(np.eye(detected.size)[:, used] @ whitening.matrix)
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
     counts, noise_std = session.histograms(lengths, None, session.stage("whitened row norms"))

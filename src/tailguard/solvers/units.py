@@ -27,7 +27,12 @@ from tailguard.queries.units import Units
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import scale_warnings
-from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW, fewest_records, read_octaves
+from tailguard.scaling.sizes_and_locations import (
+    SIZE_BINS,
+    SIZE_WINDOW,
+    fewest_records,
+    read_octaves,
+)
 from tailguard.scaling.units import find_columns, find_target, histogram_stages
 from tailguard.solvers.session import BudgetSession
 

@@ -30,8 +30,8 @@ from tailguard.gate.stage import Share, Stage
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.means.base import noise_std_of, tail_noise
-from tailguard.queries.bins import Bins
 from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoments, DevianceSizes
+from tailguard.queries.histograms import Bins
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.summaries.distribution import DistributionEstimate

@@ -24,7 +24,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 
 __all__ = ["small_memory"]
 pytestmark = pytest.mark.usefixtures("small_memory")

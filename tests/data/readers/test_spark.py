@@ -25,7 +25,7 @@ from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
-from tailguard.queries.column_histograms import Bins, ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.solvers.newton import allocation
 
 __all__ = ["small_memory"]

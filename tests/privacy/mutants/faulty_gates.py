@@ -6,7 +6,7 @@ from support.sources import QuietSource
 from tailguard.data.rows.partitions import Partitions
 from tailguard.gate import Gate
 from tailguard.gate.selection import SelectionGate
-from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.histograms import ColumnHistograms
 
 
 class FixedPartition(Gate):

@@ -7,8 +7,8 @@ from scipy.special import ndtr
 
 from tailguard.data.rows.base import chunks_of, round_to_lattice
 from tailguard.means.soft import SoftMean
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
-from tailguard.queries.level_gradients import LevelGradients
 from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 
 

@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tailguard.privacy.accounting.accountant import ceiling
+from tailguard.privacy.accounting.accountant import PureAccountant, ceiling
 from tailguard.privacy.accounting.gaussian import GdpAccountant
-from tailguard.privacy.accounting.pure import PureAccountant
 from tailguard.privacy.events import BoundedRange, Gaussian, Selected
 from tailguard.privacy.selection import SelectionAccountant
 

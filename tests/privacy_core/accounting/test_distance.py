@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of
-from tailguard.privacy.accounting.total_cost import epsilon_at_distance
+from tailguard.privacy.accounting.total_cost import EXACT, Distance, epsilon_at_distance
 from tailguard.privacy.events import Gaussian, Laplace
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from tailguard.privacy.accounting.pure import PureAccountant
+from tailguard.privacy.accounting.accountant import PureAccountant
 from tailguard.privacy.events import Approximate, Pure, Repeated
 
 

@@ -11,10 +11,9 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.distance import Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of, mu_of
 from tailguard.privacy.accounting.pld import PldAccountant, profile_of
-from tailguard.privacy.accounting.total_cost import epsilon_at_distance
+from tailguard.privacy.accounting.total_cost import Distance, epsilon_at_distance
 from tailguard.privacy.amplification import shuffling
 from tailguard.privacy.amplification.shuffling import (
     MARGIN,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tailguard.checks import InputError
 from tailguard.privacy.books.blocks import Blocks, block_sizes
-from tailguard.privacy.books.composed_releases import namespaced_event, namespaced_release
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.releases import Release, namespaced_event, namespaced_release
 from tailguard.privacy.events import Composed, Gaussian, Parallel, Repeated
 
 

@@ -12,8 +12,8 @@ from dp_accounting.pld import privacy_loss_distribution as package
 
 from support.certificates import PROMISE, certify, example, gaussian, laplace
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.distance import EXACT, Distance
 from tailguard.privacy.accounting.gaussian import epsilon_of
+from tailguard.privacy.accounting.total_cost import EXACT, Distance
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate

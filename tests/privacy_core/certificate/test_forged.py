@@ -10,7 +10,7 @@ import tailguard as tg
 from support.certificates import certify, example, gaussian
 from support.forging import RUNS, certificate_of, forgeries, pattern
 from tailguard.checks import InputError
-from tailguard.privacy.accounting.distance import Distance
+from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate

@@ -11,7 +11,7 @@ from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.losses.balanced_logistic import BalancedLogistic
 from tailguard.privacy.events import Gaussian
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import BIN_SIGNIFICANCE, POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import (
     MISFIT,

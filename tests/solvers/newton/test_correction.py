@@ -9,7 +9,7 @@ import pytest
 import tailguard as tg
 from support.whitened import example_fit, example_run
 from tailguard.gate.plan import Problem
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units

@@ -10,7 +10,7 @@ import tailguard as tg
 from support.fits import plain_fit
 from support.whitened import example_fit
 from tailguard.gate.plan import Plan, Problem
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.newton.covariance import (
@@ -20,8 +20,7 @@ from tailguard.solvers.newton.covariance import (
     whole_covariance,
 )
 from tailguard.solvers.newton.debiasing import squared_bias
-from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import averaged, step
+from tailguard.solvers.newton.newton import FitSession, averaged, step
 from tailguard.solvers.newton.schedule import SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Correction
 

@@ -9,10 +9,10 @@ import tailguard as tg
 from support.fits import plain_fit
 from tailguard.gate.plan import Plan, Problem
 from tailguard.solvers.newton import allocation
-from tailguard.solvers.newton.fit_session import FitSession
 from tailguard.solvers.newton.newton import (
     LARGEST_PART,
     LEAST_ALONG,
+    FitSession,
     _relative_curvature,
     _scaled_along_fit,
     averaged,
@@ -101,7 +101,7 @@ def stepped(mu, *, n_before=10, rounds_left=(0,), way=-ACROSS):
     problem = Problem(loss, n_rows=1_000, n_features=3, intercept=True)
     plan = Plan("example", problem, tg.GDP(mu), stages_for(problem, shares, mu))
     session, fit = ToldPurse(plan, way, shares), plain_fit(loss, 3, weights=WEIGHTS)
-    query_std = 2.0 / (problem.n_rows * session.rounds([0])[0].mu)
+    query_std = 2.0 / (problem.n_rows * session.round(0).mu)
     before = NewtonIterate(WEIGHTS, WEIGHTS, query_std, problem.n_rows)
     fit = replace(fit, iterates=(before,) * n_before)
     for rounds in rounds_left:

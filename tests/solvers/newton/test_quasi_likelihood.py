@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import TweedieRegressor
 
 import tailguard as tg
-from tailguard.queries.bins import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
 from tailguard.solvers.newton.covariance import no_intervals, solution

@@ -9,7 +9,7 @@ import pytest
 
 import tailguard as tg
 from support.whitened import example_fit
-from tailguard.queries.column_histograms import Bins
+from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.released import Metric, Moments, _tail
 from tailguard.solvers.newton.correction.tail import Tail

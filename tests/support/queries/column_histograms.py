@@ -3,8 +3,7 @@
 import numpy as np
 
 from support.query_example import Example
-from tailguard.queries.bins import Bins
-from tailguard.queries.column_histograms import ColumnHistograms
+from tailguard.queries.histograms import Bins, ColumnHistograms
 
 
 def examples():

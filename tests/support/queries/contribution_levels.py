@@ -5,7 +5,7 @@ import numpy as np
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
 from tailguard.queries.class_view import ClassView
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 

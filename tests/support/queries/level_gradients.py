@@ -4,7 +4,7 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example, skewed_units
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
 

@@ -4,11 +4,10 @@ import numpy as np
 
 import tailguard as tg
 from support.query_example import N_FEATURES, Example
-from tailguard.queries.bins import Bins
 from tailguard.queries.class_view import ClassView
+from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, Weighting
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.solvers.class_shares import backward_counts
 
 

@@ -19,11 +19,10 @@ from tailguard.data.design import (
     weight_parts,
 )
 from tailguard.data.inputs import Inputs, read_inputs
-from tailguard.data.matrices import to_vector
+from tailguard.data.matrices import NUMBERS_AT_ONCE, SparseFeatures, to_features, to_vector
 from tailguard.data.missing import filled
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
 from tailguard.data.rows.threads import added, resolve_threads
-from tailguard.data.sparse import NUMBERS_AT_ONCE, SparseFeatures, to_features
 from tailguard.noise.orders import Order
 
 # For fewer numbers a thread costs more time (about 0.1 ms) than it saves (reading 4 MB).

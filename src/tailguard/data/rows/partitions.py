@@ -1,4 +1,4 @@
-"""Draw secret partitions and a secret random order of the records.
+"""The rows of a gate, and secret partitions and a secret random order of them.
 
 Reference
 ---------
@@ -8,14 +8,23 @@ McSherry 2009, Theorem 4 (disjoint blocks); Feldman, McMillan and Talwar 2021 (s
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import BudgetError, InputError, shown
+from tailguard.data.inputs import Inputs
+from tailguard.data.rows.arrays import ArrayRows, make_rows
 from tailguard.data.rows.base import Rows
+from tailguard.data.rows.keys import PersonKeys, Persons
+from tailguard.data.rows.person_file import FiledPersons
 from tailguard.data.rows.persons import PersonRows
+from tailguard.data.rows.reader import RecordReader
+from tailguard.data.rows.streams import StreamRows
 from tailguard.data.rows.unordered import UnorderedRows
+from tailguard.data.schema import Schema
+from tailguard.data.table import Table
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import (
     Order,
@@ -26,6 +35,26 @@ from tailguard.noise.orders import (
 )
 from tailguard.noise.sources import Source
 from tailguard.privacy.books.blocks import Block, Blocks
+
+
+def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
+    """Return the rows of a user's inputs, for this loss and these classes of the target."""
+    unordered = inputs.order == "any"
+    if isinstance(inputs.records, Table):
+        schema = Schema.of(inputs.schema)
+        unordered = unordered or schema.row_id is not None
+        # ``alone``: each record is rounded to the lattice by itself, since there is no order.
+        reader = RecordReader(schema, loss, classes, alone=unordered or inputs.persons is not None)
+        streamed = StreamRows(inputs.records, reader)
+        if isinstance(inputs.persons, PersonKeys):
+            return FiledPersons(streamed, inputs.persons, source)
+        rows: ArrayRows | StreamRows = streamed
+    else:
+        unordered = unordered or inputs.row_ids is not None
+        rows = make_rows(inputs, loss=loss, classes=classes)
+        if isinstance(inputs.persons, Persons):  # they have their own order
+            return PersonRows(rows, inputs.persons, source)
+    return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
 
 
 @dataclass(eq=False, repr=False)

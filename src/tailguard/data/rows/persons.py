@@ -49,11 +49,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
+from tailguard.data.matrices import NUMBERS_AT_ONCE
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock, Together, chunks_of
 from tailguard.data.rows.keys import NOBODY, Persons
 from tailguard.data.rows.threads import added, resolve_threads
-from tailguard.data.sparse import NUMBERS_AT_ONCE
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words

@@ -38,23 +38,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
-from tailguard.data.inputs import Inputs
-from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.arrays import ArrayRows
 from tailguard.data.rows.base import Kernel, RecordBlock, Rows
-from tailguard.data.rows.keys import PersonKeys, Persons
-from tailguard.data.rows.person_file import FiledPersons
-from tailguard.data.rows.persons import PersonRows
-from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, RecordReader, joined
+from tailguard.data.rows.reader import DIGITS, LARGEST_WORD, joined
 from tailguard.data.rows.record_file import RecordFile, check_room, parts_for, record_type, width_of
 from tailguard.data.rows.streams import NUMBERS_GATHERED, FileRows, StreamRows
-from tailguard.data.schema import Schema
-from tailguard.data.table import CHANGED, Table, check_same
+from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.keyed_hash import Identifiers, KeyedHash
 from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
@@ -145,26 +139,6 @@ class UnorderedRows:
                 f"in pairs, groups, blocks or samples for {purpose}."
             )
         return self._hashed
-
-
-def rows_over(inputs: Inputs, loss: Any, classes: Any, source: Source) -> Rows:
-    """Return the rows of a user's inputs, for this loss and these classes of the target."""
-    unordered = inputs.order == "any"
-    if isinstance(inputs.records, Table):
-        schema = Schema.of(inputs.schema)
-        unordered = unordered or schema.row_id is not None
-        # ``alone``: each record is rounded to the lattice by itself, since there is no order.
-        reader = RecordReader(schema, loss, classes, alone=unordered or inputs.persons is not None)
-        streamed = StreamRows(inputs.records, reader)
-        if isinstance(inputs.persons, PersonKeys):
-            return FiledPersons(streamed, inputs.persons, source)
-        rows: ArrayRows | StreamRows = streamed
-    else:
-        unordered = unordered or inputs.row_ids is not None
-        rows = make_rows(inputs, loss=loss, classes=classes)
-        if isinstance(inputs.persons, Persons):  # they have their own order
-            return PersonRows(rows, inputs.persons, source)
-    return UnorderedRows(rows, source, inputs.row_ids) if unordered else rows
 
 
 def in_keyed_order(

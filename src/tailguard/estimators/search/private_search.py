@@ -21,10 +21,10 @@ from tailguard.gate.engine import Solved, all_fits
 from tailguard.gate.record_check import RecordRule
 from tailguard.gate.selection import SelectionGate
 from tailguard.losses.base import Loss
-from tailguard.losses.registry import check_known
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee, weak_promise
 from tailguard.privacy.tries import NumberOfTries
+from tailguard.queries.admission import check_known
 from tailguard.report.content import Report, Reported, Stated
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -1,13 +1,18 @@
-"""The base of accountants: an immutable sum of events that knows their joint cost.
+"""Accountants: an immutable sum of events that knows their joint cost; and that of pure epsilon.
 
 Most accountants have a currency that simply adds up: pure epsilon, zCDP's rho, or the square of
 GDP's mu. Sums are exact rational numbers, so that a total is compared with a promise without
 rounding. An (epsilon, delta) release is an epsilon-DP release that fails with probability delta:
 its epsilon is the price, and its delta is counted separately.
 
+With pure epsilon, by basic composition, the epsilons add up. It is the only accountant with a
+finite bound at delta = 0, and the tightest for a few costly releases.
+
 Reference
 ---------
-Murtagh and Vadhan 2016, Lemma 3.2 (an (epsilon, delta) release as a pure one that may fail).
+Murtagh and Vadhan 2016, Lemma 3.2 (an (epsilon, delta) release as a pure one that may fail); Dwork
+and Lei 2009, Theorem 16 (composition); Kairouz, Oh and Viswanath 2015, Section 3 (delta of an
+epsilon-DP mechanism, attained by randomised response).
 """
 
 import math
@@ -19,8 +24,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from tailguard.checks import InputError, check_cost, check_count, check_failure
-from tailguard.privacy.events import Event
+from tailguard.privacy.events import Approximate, BoundedRange, Event, Laplace, Pure
 from tailguard.privacy.flat_events import FlatEvents, flatten
+from tailguard.privacy.roots import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -106,3 +112,40 @@ def ceiling(exact: Fraction) -> float:
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
+class PureAccountant(AdditiveAccountant):
+    """Adds up pure epsilons; Gaussian and zCDP events have none and are refused.
+
+    *Guarantee.* Replace-one neighbours, adaptive composition.
+
+    *Edge cases.* ``epsilon(delta=0)`` is the plain sum.
+
+    *Reference.* Dwork and Lei 2009, Theorem 16.
+
+    Examples
+    --------
+    >>> from tailguard.privacy.events import Laplace
+    >>> PureAccountant().compose(Laplace(epsilon=0.25), times=4).epsilon(delta=0.0)
+    1.0
+    """
+
+    prices: ClassVar[Prices] = {
+        Laplace: lambda event: Fraction(event.epsilon),
+        Pure: lambda event: Fraction(event.epsilon),
+        BoundedRange: lambda event: Fraction(event.eta),
+        Approximate: lambda event: Fraction(event.epsilon),
+    }
+
+    def _epsilon(self, delta: float) -> float:
+        total = ceiling(self.total)
+        without_failure = 1.0 - delta * (1.0 + math.exp(-total))
+        if delta == 0.0 or without_failure <= 0.0:
+            return total if delta == 0.0 else 0.0
+        return min(total, max(0.0, total + math.log(without_failure) + ROUNDING * (1.0 + total)))
+
+    def _delta(self, epsilon: float) -> float:
+        total = ceiling(self.total)
+        if epsilon >= total:
+            return 0.0
+        return -math.expm1(epsilon - total) / (1.0 + math.exp(-total)) * (1.0 + ROUNDING)

@@ -33,8 +33,7 @@ from threading import RLock
 from typing import Any, Protocol, Self
 
 from tailguard.checks import BudgetError, InputError, check_integer, shown
-from tailguard.privacy.books.composed_releases import ComposedReleases
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.releases import ComposedReleases, Release
 from tailguard.privacy.events import KINDS, Composed, Event, check_event
 from tailguard.privacy.flat_events import FlatEvents, flatten
 

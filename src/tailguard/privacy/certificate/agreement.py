@@ -14,7 +14,7 @@ from typing import Any
 
 from tailguard.checks import InputError, require, shown
 from tailguard.privacy.accounting.total_cost import TotalCost
-from tailguard.privacy.books.composed_releases import covers
+from tailguard.privacy.books.releases import covers
 from tailguard.privacy.flat_events import flatten
 from tailguard.privacy.guarantees import Guarantee, check_guarantee
 

@@ -22,11 +22,9 @@ from tailguard.checks import (
     shown,
 )
 from tailguard.privacy import events
-from tailguard.privacy.accounting.distance import EXACT, Distance
-from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
+from tailguard.privacy.accounting.total_cost import EXACT, Distance, TotalCost, total_cost
 from tailguard.privacy.books.books import LedgerEntry
-from tailguard.privacy.books.composed_releases import covers, spent_event
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.releases import Release, covers, spent_event
 from tailguard.privacy.certificate.agreement import check_agreement, unproven
 from tailguard.privacy.certificate.pages import (
     COMPOSITION,

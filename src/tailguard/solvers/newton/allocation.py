@@ -19,7 +19,7 @@ from typing import Any
 from tailguard.gate.plan import Problem
 from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.scaling.sizes import SIZE_WINDOW
+from tailguard.scaling.sizes_and_locations import SIZE_WINDOW
 from tailguard.solvers.newton.schedule import Shares, feature_bound
 
 

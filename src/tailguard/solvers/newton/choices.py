@@ -30,7 +30,7 @@ from tailguard.losses.base import Link
 from tailguard.losses.multinomial import Multinomial
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.view import View
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, unknown_noise
 from tailguard.solvers.session import BudgetSession

@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TypeAlias
 
 import numpy as np
 
@@ -73,10 +72,6 @@ class RowNormDistribution:
     def limits(self) -> FloatArray:
         """Candidates for the limit."""
         return np.asarray(self.distribution.edges[1:])
-
-
-Secant: TypeAlias = tuple[FloatArray, FloatArray, float]
-"""Slopes at residuals one step lower, slopes at residuals one step higher, and the step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +205,7 @@ class SlopeDistribution:
         """
         if self.row_weighted:
             return 1.0
-        curvature = self._rise(self._here, limit)
+        curvature = self._rise(0.0, SECANT, limit)
         if (
             self.fall > 0.0
         ):  # large targets of a likelihood have negative slopes and large curvature
@@ -219,28 +214,23 @@ class SlopeDistribution:
             curvature -= self.fall * (self.distribution.mean(within) + far)
         if not self.of_bounded_residual_loss:
             return curvature
-        return max(curvature, LEAST_RISE * self._rise(self._about_balance, limit))
+        return max(curvature, LEAST_RISE * self._rise(self._balance, 1.0, limit))
 
     @cached_property
-    def _here(self) -> Secant:
-        """Slopes a short step below and above the current fit."""
-        return self._secant(0.0, SECANT)
-
-    @cached_property
-    def _about_balance(self) -> Secant:
-        """Slopes one spread below and above the shift at which slopes average zero."""
+    def _balance(self) -> float:
+        """The shift of residuals at which slopes average zero."""
         shifts = -self.distribution.points
         means = [abs(self.distribution.mean(self._shifted(shift))) for shift in shifts]
-        return self._secant(float(shifts[np.argmin(means)]), 1.0)
+        return float(shifts[np.argmin(means)])
 
-    def _secant(self, shift: float, step: float) -> Secant:
-        """Slopes ``step`` spreads below and above residuals that are moved by ``shift``."""
+    def _secant(self, shift: float, step: float) -> tuple[FloatArray, FloatArray, float]:
+        """Slopes ``step`` spreads below and above residuals moved by ``shift``, and the step."""
         step = max(step * self.spread, 1e-12)
         return self._shifted(shift - step), self._shifted(shift + step), step
 
-    def _rise(self, secant: Secant, limit: float) -> float:
-        """Mean derivative of slopes cut at a limit."""
-        low, high, step = secant
+    def _rise(self, shift: float, step: float, limit: float) -> float:
+        """Mean derivative of slopes cut at a limit, over ``step`` spreads about ``shift``."""
+        low, high, step = self._secant(shift, step)
         cut = np.clip(high, -limit, limit) - np.clip(low, -limit, limit)
         return self.distribution.mean(cut) / (2.0 * step)
 
@@ -266,7 +256,7 @@ class SlopeDistribution:
 
     def steepest(self, limit: float) -> float:
         """Largest derivative at the points whose slopes are within a limit."""
-        low, high, step = self._here
+        low, high, step = self._secant(0.0, SECANT)
         within = np.abs(self.slopes) <= limit
         return float(np.max(high - low, where=within, initial=0.0)) / (2.0 * step)
 

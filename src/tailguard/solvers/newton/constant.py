@@ -20,16 +20,16 @@ from tailguard.losses.base import Link, Loss
 from tailguard.losses.logistic import Logistic
 from tailguard.losses.poisson import Poisson
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
+from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, is_asymmetric
 from tailguard.solvers.newton.clipping import SIGNIFICANT, RowNormDistribution
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import constant_hides, constant_stages, refusal, warning
 from tailguard.solvers.newton.schedule import HEADROOM, SLOPE_BINS, Shares
 from tailguard.solvers.newton.state import Fit

@@ -31,7 +31,7 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton.choices import EXTRA_BOUND
 from tailguard.solvers.newton.constant import score_bounds
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     ESTIMAND_OF_BULK,

@@ -21,12 +21,12 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import SURE
 from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
 from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Correction, Fit

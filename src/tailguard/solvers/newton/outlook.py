@@ -20,10 +20,9 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import WEIGHING, WEIGHT, Stage, usable_mu
 from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.scaling.locations import FINE_BINS, REFINEMENTS
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.required_records import least, mean_hides, noise_refusal, remedy, two_digits
-from tailguard.scaling.sizes import SIZE_BINS, SIZE_WINDOW
+from tailguard.scaling.sizes_and_locations import FINE_BINS, REFINEMENTS, SIZE_BINS, SIZE_WINDOW
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.limits import is_asymmetric
 from tailguard.solvers.newton.allocation import (

@@ -22,10 +22,10 @@ from tailguard.gate.plan import Problem
 from tailguard.gate.stage import SAMPLE, WEIGHING, WEIGHT, Stage
 from tailguard.losses.base import Link
 from tailguard.privacy.events import Gaussian
+from tailguard.queries.histograms import Bins
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.queries.whitened_histogram import Bins
 from tailguard.scaling.columns import columns_of
-from tailguard.scaling.sizes import NEAREST_BOUND
+from tailguard.scaling.sizes_and_locations import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
 from tailguard.solvers.session import SAMPLED
 
@@ -263,9 +263,14 @@ def round_stages(
     stages = []
     for phase, (times, weight) in enumerate(zip(shares.rounds, weights, strict=True)):
         mu = total_mu * math.sqrt(rest * weight / sum(weights) / times)
-        name = f"rounds of phase {phase + 1}"
+        name = round_name(phase)
         stages.append(Stage(name, purpose, mu, times, size, takes_rest=True, phase=phase))
     return stages
+
+
+def round_name(phase: int) -> str:
+    """Return the name of the stage with the rounds of a phase; phases count from 0."""
+    return f"rounds of phase {phase + 1}"
 
 
 def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
@@ -274,12 +279,6 @@ def _of_sample(stage: Stage, problem: Problem, shares: Shares) -> Stage:
         return stage
     purpose = f"{stage.purpose} (of a random {shares.sample / problem.n_rows:.3g} of the records)"
     return replace(stage, purpose=purpose, block_map=SAMPLE)
-
-
-def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
-    """Plan all releases except the rounds."""
-    stages = shares.units_stages(problem, total_mu)
-    return stages + planned_stages(_after_units(problem, shares), total_mu)
 
 
 PlannedReleases = tuple[str, str, float, int, int]
@@ -296,8 +295,8 @@ def planned_stages(releases: list[PlannedReleases], total_mu: float) -> list[Sta
     ]  # fmt: skip
 
 
-def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
-    """List all releases except units and rounds."""
+def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Stage]:
+    """Plan all releases except the rounds."""
     n_columns = problem.n_features + 2  # features, constant, target
     square = problem.size * (problem.size + 1) // 2
     n_releases = len(shares.diagnostic_phases)
@@ -353,7 +352,7 @@ def _after_units(problem: Problem, shares: Shares) -> list[PlannedReleases]:
         releases += correction_releases(
             problem.size, shares.correction, curved=curved, sampled=sampled
         )
-    return releases
+    return shares.units_stages(problem, total_mu) + planned_stages(releases, total_mu)
 
 
 def correction_releases(

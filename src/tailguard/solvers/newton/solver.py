@@ -39,8 +39,7 @@ from tailguard.solvers.newton.correction.correct import correct
 from tailguard.solvers.newton.correction.total import calibrate_total
 from tailguard.solvers.newton.covariance import solution
 from tailguard.solvers.newton.debiasing import debias
-from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import averaged, settled, step
+from tailguard.solvers.newton.newton import FitSession, averaged, settled, step
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
     assumptions,

@@ -17,10 +17,10 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.losses.balanced_logistic import BalancedLogistic
+from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.allocation import SAMPLE_FOR_EVENTS, sample_suffices
@@ -33,8 +33,7 @@ from tailguard.solvers.newton.clipping import (
     choose_clip,
 )
 from tailguard.solvers.newton.constant import mean_target, weights_at_mean
-from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import averaged
+from tailguard.solvers.newton.newton import FitSession, averaged
 from tailguard.solvers.newton.schedule import (
     CORRECTION_OF_LIKELIHOOD,
     HALFWAY,
@@ -269,7 +268,7 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     clipping = choose_clip(
         rows,
         slopes,
-        n_rows=session.n_rows(*session.rounds([fit.phase])),
+        n_rows=session.n_rows(session.round(fit.phase)),
         mu=session.rounds_mu(fit.phase),
         evenness=session.evenness,
         shift=shift,

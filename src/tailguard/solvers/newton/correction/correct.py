@@ -26,7 +26,7 @@ from tailguard.solvers.newton.correction.released import (
     release_metric,
 )
 from tailguard.solvers.newton.correction.rounds import Rounds, run_rounds
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable

@@ -27,12 +27,12 @@ from functools import cached_property
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
+from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
-from tailguard.queries.whitened_histogram import WhitenedHistogram
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.tail import Tail
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level

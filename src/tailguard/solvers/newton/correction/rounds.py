@@ -12,10 +12,9 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
-from tailguard.queries.contribution_levels import ContributionLevels
+from tailguard.queries.clip_levels import ContributionLevels
 from tailguard.solvers.newton.correction.released import TYPICAL_BIAS, Curvature, Metric
-from tailguard.solvers.newton.fit_session import FitSession
-from tailguard.solvers.newton.newton import SETTLED
+from tailguard.solvers.newton.newton import SETTLED, FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import StepShortening

@@ -33,11 +33,11 @@ from dataclasses import replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.level_gradients import LevelGradients
+from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import top_level
 from tailguard.solvers.newton.constant import ZERO_MEAN_SCORE
-from tailguard.solvers.newton.fit_session import FitSession
+from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import HEADROOM, ROUGH_TOTAL, TOTAL
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable

@@ -6,7 +6,7 @@ import pytest
 from support.stages import once
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.scaling.sizes import (
+from tailguard.scaling.sizes_and_locations import (
     COMMON_OCTAVES,
     DIFFERENCE_OVER_SIZE,
     FALSE_ONES,

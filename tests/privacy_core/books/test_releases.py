@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tailguard.checks import BudgetError
 from tailguard.privacy.accounting.total_cost import smallest_epsilon, total_mu
 from tailguard.privacy.books import MemoryBooks
-from tailguard.privacy.books.composed_releases import ComposedReleases, pass_event, spent_event
-from tailguard.privacy.books.releases import Release
+from tailguard.privacy.books.releases import ComposedReleases, Release, pass_event, spent_event
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Laplace, Parallel, Repeated, Shuffled
 from tailguard.privacy.flat_events import flatten
