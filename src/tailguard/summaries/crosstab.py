@@ -227,7 +227,8 @@ def actual_expected(
     moments, quantiles = solution.moments, solution.quantiles
     assert moments is not None
     assert quantiles is not None
-    hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
+    unknown = solution.unseen.reshape(moments.mean.shape) | moments.unknown
+    hidden = np.atleast_1d(unknown.any(axis=1))
     totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
     sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     mean, expected_mean = moments.mean.T
@@ -237,6 +238,7 @@ def actual_expected(
         ratio_std = np.hypot(
             moments.error_std[:, 0] / expected_mean, expected_noise / expected_mean
         )
+    ratio_std = np.where(np.isinf(moments.error_std[:, 1]), math.inf, ratio_std)
     return ActualExpectedResult(
         solved=solved,
         title="private totals, actual and expected",
