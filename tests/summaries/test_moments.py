@@ -169,3 +169,16 @@ def test_intervals_of_zeros_and_a_heavy_tail_hold():
         held += (known & (found.mean_low[0] <= own) & (own <= found.mean_high[0])).sum()
         given += known.sum()
     assert held >= 0.9 * given >= 5
+
+
+def test_far_cells_that_noise_hides_are_not_compared_with_what_was_expected():
+    """They were counted as ones, and the ratio was a thousandth; counts of 0 and 1 keep theirs."""
+    rng = np.random.default_rng(0)
+    claims = (rng.random(16_000) < 0.03).astype(float)
+    table = pd.DataFrame({"claims": claims, "cost": 1_500.0 * claims})
+    table = table.assign(of_claims=rng.uniform(0.02, 0.04, 16_000), of_cost=45.0)
+    options = {"guarantee": tg.GDP(0.08), "random_state": 0}
+    ratio = tg.actual_expected(table, "claims", "of_claims", **options).ratio[0]
+    assert 0.5 < ratio < 2.0
+    hidden = tg.actual_expected(table, "cost", "of_cost", **options)
+    assert np.isnan([hidden.ratio, hidden.actual]).all()

@@ -118,6 +118,9 @@ def crosstab(X: Any, by: str | Sequence[str], **options: Unpack[RunOptions]) -> 
     )
 
 
+FAR_TOO_SMALL = 0.25  # a ratio for which actual cells that look like ones need not be ones
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ActualExpectedResult(SummaryResult):
     """Private totals of actual and predicted values, by groups.
@@ -227,18 +230,18 @@ def actual_expected(
     moments, quantiles = solution.moments, solution.quantiles
     assert moments is not None
     assert quantiles is not None
-    unknown = solution.unseen.reshape(moments.mean.shape) | moments.unknown
-    hidden = np.atleast_1d(unknown.any(axis=1))
+    hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
     totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
-    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     mean, expected_mean = moments.mean.T
+    # Cells that were cut at one, though they are far larger, make the ratio far too small.
+    hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
+    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
         ratio = np.where(hidden, math.nan, mean / expected_mean)
         expected_noise = ratio * moments.noise_std[:, 1]
         ratio_std = np.hypot(
             moments.error_std[:, 0] / expected_mean, expected_noise / expected_mean
         )
-    ratio_std = np.where(np.isinf(moments.error_std[:, 1]), math.inf, ratio_std)
     return ActualExpectedResult(
         solved=solved,
         title="private totals, actual and expected",

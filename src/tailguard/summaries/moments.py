@@ -50,7 +50,8 @@ class ColumnMoments:
         The clip range.
     unknown
         Which columns look like zeros and ones, but the released shares do not show that the other
-        cells are ones: clipped cells say nothing of the mean then.
+        cells are ones: clipped cells then say nothing of the mean, and ``error_std`` holds only if
+        they are.
     """
 
     mean: FloatArray
@@ -264,7 +265,6 @@ def moments_of(
     unsure = np.where(binary & (second < 1.0 - DEVIATIONS * square_noise), math.inf, unsure)
     seen = [_ones_seen(*each) for each in zip(estimates, first.flat, noise.flat, strict=True)]
     unknown = ~np.reshape(seen, shape)
-    unsure = np.where(unknown, math.inf, unsure)
     return ColumnMoments(
         mean=(low + high) / 2.0 + radius * first + lost,
         std=radius * std,

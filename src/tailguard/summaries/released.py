@@ -311,7 +311,8 @@ def group_notes(solution: SummarySolution) -> tuple[str, ...]:
             "are too small, or empty."
         )
     if solution.moments is not None:
-        unknown = np.isinf(solution.moments.error_std.ravel()) & ~hidden
+        moments = solution.moments
+        unknown = (np.isinf(moments.error_std) | moments.unknown).ravel() & ~hidden
         if unknown.any():
             notes.append(
                 f"{unknown.sum()} of {hidden.size} means of groups have no interval: cells so far "
