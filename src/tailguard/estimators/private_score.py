@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError
+from tailguard.data.design import column_of
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
@@ -28,7 +29,7 @@ class PrivatelyScored:
     def private_score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         exposure: Any = None,
         offset: Any = None,
@@ -64,7 +65,8 @@ class PrivatelyScored:
         Parameters
         ----------
         X, y
-            As for ``score``; ``y`` is a column of targets or labels.
+            As for ``score``; ``y`` is a column of targets or labels, by default the column of X
+            that was the target of the fit.
         exposure, offset
             As for ``score``; by default those that the schema of the fit declares.
         sample_weight, weight_bound
@@ -80,6 +82,8 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
+        if y is None and model.schema_ is not None and model.schema_.target is not None:
+            y = column_of(X, model.schema_.target)
         check_target(model, y)
         check_exposure(model, exposure)
         if isinstance(y, str):
