@@ -238,3 +238,18 @@ def test_notes_count_what_noise_hides_in_groups():
     unbounded = np.isinf(found.mean_high) & ~found.suppressed
     assert unbounded.any()
     assert f"{unbounded.sum()} of 12 means of groups have no interval" in notes
+
+
+@pytest.mark.parametrize("call", [tg.describe, tg.quantile, tg.mean])
+def test_constants_for_missing_cells_are_stated(call):
+    """They count as cells: the mean of gaps filled with 0 is not that of the other cells."""
+    data = table().assign(first=np.nan)
+    schema = SCHEMA | {"missing": {"first": 0, "region": "south"}}
+    options = {"schema": schema, "random_state": 1, **PROMISE}
+    extra = ([0.5],) if call is tg.quantile else ()
+    found = call(data, *extra, **options)
+    note = "missing cells are taken as: first = 0, region = south"
+    assert note in repr(found)
+    assert note in found.certificate.assumptions_for_accuracy
+    chosen = call(data, *extra, columns=["second"], **options)
+    assert "taken as" not in repr(chosen)

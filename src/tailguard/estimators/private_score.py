@@ -56,8 +56,8 @@ class PrivatelyScored:
 
         The rows may be those of the fit or others. If both share rows or persons, their costs add
         up, and a ``ledger`` counts both; and on the rows of its fit a model looks better than it
-        is. A model that was fitted to these rows without privacy leaks them, even if its score is
-        private. A table in batches is refused.
+        is. A model fitted to these rows without privacy leaks them, whatever its score is. A table
+        in batches is refused.
 
         If the model protects persons, so does the score. Its intervals allow for the similarity of
         a person's rows; the interval of the area assumes that all rows of a person are alike.
@@ -65,8 +65,7 @@ class PrivatelyScored:
         Parameters
         ----------
         X, y
-            As for ``score``; ``y`` is a column of targets or labels, by default the column of X
-            that was the target of the fit.
+            As for ``score``; ``y`` is by default the column of X that was the target of the fit.
         exposure, offset
             As for ``score``; by default those that the schema of the fit declares.
         sample_weight, weight_bound
@@ -82,8 +81,7 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
-        if y is None and model.schema_ is not None and model.schema_.target is not None:
-            y = column_of(X, model.schema_.target)
+        y = _target_of(model, X) if y is None else y
         check_target(model, y)
         check_exposure(model, exposure)
         if isinstance(y, str):
@@ -121,6 +119,12 @@ class PrivatelyScored:
             auc=solution.auc if labels else None,
             names=_names(loss),
         )
+
+
+def _target_of(model: Any, X: Any) -> Any:
+    """Return the column of X that was the target of the fit; None if the fit took it beside X."""
+    target = None if model.schema_ is None else model.schema_.target
+    return None if target is None else column_of(X, target)
 
 
 def products_by_row(features: Features, coef: FloatArray) -> FloatArray:

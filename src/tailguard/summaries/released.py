@@ -19,6 +19,7 @@ from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import listing, restricted
 from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.missing import notes_of_table
 from tailguard.data.readers.opening import opened
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.table import names_in
@@ -227,7 +228,7 @@ def released(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    assumed = (*inputs.assumptions(by_cell=True), *assumptions)
+    assumed = (*notes_of_table(inputs, by_cell=True), *assumptions)
     solved = run(solver, plan, gate, assumptions=assumed, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
