@@ -54,10 +54,9 @@ class PrivatelyScored:
         has an interval, since the others depend on rare rows that noise hides. No bounds are
         needed: deviances above a released level count as that level.
 
-        The rows may be those of the fit or others. If both share rows or persons, their costs add
-        up, and a ``ledger`` counts both; and on the rows of its fit a model looks better than it
-        is. A model fitted to these rows without privacy leaks them, whatever its score is. A table
-        in batches is refused.
+        The rows may be those of the fit or others. If both share rows or persons, costs add up, and
+        a ``ledger`` counts both; on its own rows a model looks too good. A model fitted to these
+        rows without privacy leaks them, whatever its score is. A table in batches is refused.
 
         If the model protects persons, so does the score. Its intervals allow for the similarity of
         a person's rows; the interval of the area assumes that all rows of a person are alike.
@@ -70,8 +69,8 @@ class PrivatelyScored:
             As for ``score``; by default those that the schema of the fit declares.
         sample_weight, weight_bound
             The weight of each row, a number per row or the name of a column of X; and the largest
-            weight that counts in full. By default they are those that the schema of the fit
-            declares. If the fit was given an array of weights, give one for these rows.
+            weight that counts in full; by default as in the schema of the fit. If the fit was given
+            an array of weights, give one for these rows.
         person, max_rows, weight
             A key per row, or the name of a column of X; the largest number of rows of a person that
             are used; and whether each ``"person"`` or each ``"row"`` has equal weight. By default
@@ -81,11 +80,9 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
-        y = _target_of(model, X) if y is None else y
+        y = _target_of(model, X, y)
         check_target(model, y)
         check_exposure(model, exposure)
-        if isinstance(y, str):
-            raise InputError("y must be a column of targets; got a text. Names are not read there.")
         if len(getattr(model, "classes_", ())) > 2:
             raise InputError(
                 "private_score must be asked of a model of one score; got one of "
@@ -121,10 +118,16 @@ class PrivatelyScored:
         )
 
 
-def _target_of(model: Any, X: Any) -> Any:
-    """Return the column of X that was the target of the fit; None if the fit took it beside X."""
-    target = None if model.schema_ is None else model.schema_.target
-    return None if target is None else column_of(X, target)
+def _target_of(model: Any, X: Any, y: Any) -> Any:
+    """Return the targets: those beside X, or else the column of X that was the target of the fit.
+
+    Without either, ``None``.
+    """
+    if isinstance(y, str):
+        raise InputError("y must be a column of targets; got a text. Names are not read there.")
+    if y is not None or model.schema_ is None or model.schema_.target is None:
+        return y
+    return column_of(X, model.schema_.target)
 
 
 def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
