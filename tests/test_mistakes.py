@@ -96,7 +96,7 @@ CALLS = [
     (lambda: tg.mean(TABLE, groupby="region", method="soft", **BUDGET), "groupby: tg.d"),
     (lambda: fitted().summary(0.9), r"level: conf_int\(level=0.9\) has intervals"),
     (lambda: fitted().summary(1), "summary must be given no arguments; got 1"),
-    (lambda: fitted().private_score(TABLE, epsilon=1.0, delta=1e-6), "y must be given"),
+    (lambda: fitted().private_score(TABLE, epsilon=1.0, delta=1e-6), "requires y to be passed"),
     (lambda: fitted().predict("claims.csv"), "X must be a table .* the path of a file"),
     (lambda: fitted().predict(FEATURES, 0.9), "all but X by name, .* exposure=; got 0.9"),
     (lambda: tg.mean(X, eps=1.0, delta=1e-6), "mean must not be given eps: .* epsilon"),

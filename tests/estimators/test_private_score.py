@@ -215,3 +215,19 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     held = tg.LinearRegression(extrapolate="linear", **RICH).fit(X, y)
     with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
         held.private_score(X, y, checkpoint=path, **RICH)
+
+
+def test_the_target_of_the_fit_is_the_target_of_the_score():
+    """A fit that takes the whole table is scored on the whole table."""
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(cost=TARGETS["numbers"])
+    for model in (
+        tg.LinearRegression(schema={"target": "cost"}, **RICH).fit(table),
+        tg.LinearRegression(**RICH).fit(table, target="cost"),
+    ):
+        found = model.private_score(table, **RICH)
+        assert found.explained == model.private_score(table, table["cost"], **RICH).explained
+        with pytest.raises(tg.InputError, match="cost"):
+            model.private_score(table[["a", "b"]], **RICH)
+    bare = tg.LinearRegression(**RICH).fit(X, TARGETS["numbers"])
+    with pytest.raises(tg.InputError, match="requires y to be passed"):
+        bare.private_score(X, **RICH)

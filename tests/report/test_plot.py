@@ -207,9 +207,10 @@ def test_ratios_have_their_intervals_and_hidden_groups_none(ax):
     place = found.groups.index("region=south")
     assert found.plot(ax) is ax
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(found.groups)
-    ends = [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) == 2]
-    assert ends == [[found.low[place], found.high[place]]]
+    ends = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2]
+    assert ends == [[1.0, 1.0], [found.low[place], found.high[place]]]
     assert found.ratio[place] in [line.get_xdata()[0] for line in ax.lines]
+    assert [text.get_text() for text in ax.texts] == ["hidden"] * np.isnan(found.ratio).sum()
 
 
 def test_variances_have_two_deviations_of_their_noise(frame, ax):
@@ -261,3 +262,12 @@ def test_anything_else_is_refused(draw, words):
 def test_an_unknown_scale_is_refused(model):
     with pytest.raises(InputError, match=r"^scale must be one of "):
         tg.plot.coefficients(model, scale="log")
+
+
+def test_the_names_of_many_curves_do_not_cover_them():
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(5_000, 9)))
+    ax = tg.plot.quantiles(tg.quantile(data, [0.2, 0.8], guarantee=tg.GDP(9.0), random_state=0))
+    ax.figure.canvas.draw()
+    boxes = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert boxes[0].x0 > boxes[1].x1
+    assert boxes[1].height > 200.0

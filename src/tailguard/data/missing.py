@@ -12,6 +12,7 @@ import numpy as np
 
 from tailguard.array_types import Features
 from tailguard.checks import InputError, check_finite, shown
+from tailguard.printable import printable
 
 
 def missing_constants(
@@ -63,6 +64,27 @@ def filled(features: Features, constants: Mapping[int, Any]) -> Features:
         cells = copied[:, place]
         cells[np.isnan(cells)] = constant
     return copied
+
+
+def constants_text(constants: Mapping[str, Any]) -> str:
+    """Return the constants that replace missing cells, by column; empty if there are none.
+
+    Examples
+    --------
+    >>> constants_text({"age": 40.0, "region": "north"})
+    'age = 40, region = north'
+    """
+    return ", ".join(
+        f"{printable(name)} = {printable(value) if isinstance(value, str) else f'{value:g}'}"
+        for name, value in constants.items()
+    )
+
+
+def notes_of_table(table: Any, *, by_cell: bool = False) -> tuple[str, ...]:
+    """Return the notes of a table without a fit: constants that count as cells, and assumptions."""
+    declared = "" if table.schema is None else constants_text(dict(table.schema.missing))
+    filled = (f"missing cells are taken as: {declared}",) if declared else ()
+    return (*filled, *table.assumptions(by_cell=by_cell))
 
 
 def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_arguments, named_arguments, shown
 from tailguard.data.inputs import Inputs
+from tailguard.data.missing import notes_of_table
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
@@ -248,7 +249,7 @@ def mean(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    solved = run(choice.method, plan, gate, assumptions=table.assumptions(), check=check)
+    solved = run(choice.method, plan, gate, assumptions=notes_of_table(table), check=check)
     choice = replace(choice, plan=plan if check is None else check.whole(plan))
     return _result(solved, choice, table)
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, require
+from tailguard.data.design import column_of
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
@@ -31,7 +32,7 @@ class PrivatelyScored:
     def private_score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         exposure: Any = None,
         offset: Any = None,
@@ -57,10 +58,9 @@ class PrivatelyScored:
         that noise hides. No bounds are needed: deviances above a released level count as that
         level.
 
-        The rows may be those of the fit or others. If both share rows or persons, their costs add
-        up, and a ``ledger`` counts both; and on the rows of its fit a model looks better than it
-        is. A model that was fitted to these rows without privacy leaks them, even if its score is
-        private. A table in batches is refused.
+        The rows may be those of the fit or others. If both share rows or persons, costs add up, and
+        a ``ledger`` counts both; on its own rows a model looks too good. A model fitted to these
+        rows without privacy leaks them, whatever its score is. A table in batches is refused.
 
         If the model protects persons, so does the score. Its intervals allow for the similarity of
         a person's rows; the interval of the area assumes that all rows of a person are alike.
@@ -68,13 +68,13 @@ class PrivatelyScored:
         Parameters
         ----------
         X, y
-            As for ``score``; ``y`` is a column of targets or labels.
+            As for ``score``; ``y`` is by default the column of X that was the target of the fit.
         exposure, offset
             As for ``score``; by default those that the schema of the fit declares.
         sample_weight, weight_bound
             The weight of each row, a number per row or the name of a column of X; and the largest
-            weight that counts in full. By default they are those that the schema of the fit
-            declares. If the fit was given an array of weights, give one for these rows.
+            weight that counts in full; by default as in the schema of the fit. If the fit was given
+            an array of weights, give one for these rows.
         person, max_rows, weight
             A key per row, or the name of a column of X; the largest number of rows of a person that
             are used; and whether each ``"person"`` or each ``"row"`` has equal weight. By default
@@ -84,10 +84,9 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
+        y = _target_of(model, X, y)
         check_target(model, y)
         check_exposure(model, exposure)
-        if isinstance(y, str):
-            raise InputError("y must be a column of targets; got a text. Names are not read there.")
         loss = _measure(model)
         several = (loss.n_classes or 0) > 2
         require(offset is None or not several, "offset must be None for more than two classes.")
@@ -120,6 +119,18 @@ class PrivatelyScored:
             accuracy=solution.accuracy if several else None,
             names=_names(loss),
         )
+
+
+def _target_of(model: Any, X: Any, y: Any) -> Any:
+    """Return the targets: those beside X, or else the column of X that was the target of the fit.
+
+    Without either, ``None``.
+    """
+    if isinstance(y, str):
+        raise InputError("y must be a column of targets; got a text. Names are not read there.")
+    if y is not None or model.schema_ is None or model.schema_.target is None:
+        return y
+    return column_of(X, model.schema_.target)
 
 
 def products_by_row(features: Features, coef: FloatArray) -> FloatArray:

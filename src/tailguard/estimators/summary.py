@@ -10,6 +10,7 @@ import numpy as np
 
 from tailguard.data.declarations import UNDECLARED, listing
 from tailguard.data.labels import CLASSES_ASSUMED
+from tailguard.data.missing import constants_text
 from tailguard.estimators.wald import (
     baseline_notes,
     centers,
@@ -181,10 +182,7 @@ def missing_cells(model: Any) -> str:
     else:
         names = model._names() or [f"x{place}" for place in range(model.n_features_in_)]
         constants = {names[place]: value for place, value in sorted(model._constants().items())}
-    return ", ".join(
-        f"{printable(name)} = {printable(value) if isinstance(value, str) else f'{value:g}'}"
-        for name, value in constants.items()
-    )
+    return constants_text(constants)
 
 
 def shown_rows(model: Any) -> list[int]:

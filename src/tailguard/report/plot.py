@@ -21,6 +21,7 @@ SCALES = ("own", "shared")
 """How to scale coefficients: each by the farther end of its interval, or all on one axis."""
 
 WIDTH = 50  # characters in a line of a label, at matplotlib's default figure size
+MOST_INSIDE = 6  # names of curves that stand in a picture
 MOST_NUMBERED = 12  # rows and columns of a table whose squares have room for numbers
 
 
@@ -43,8 +44,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     >>> import tailguard as tg
     >>> X = np.random.default_rng(0).standard_normal((2000, 2))
     >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> ax = tg.plot.coefficients(model)
-    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    >>> [tick.get_text() for tick in tg.plot.coefficients(model).get_yticklabels()]
     ['x0', 'x1', '(intercept)']
     """
     check_choice("scale", scale, SCALES)
@@ -53,11 +53,8 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     ax, report = _axes(ax), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
     for row, estimate in enumerate(report.estimates):
-        right_of_axes = ("axes fraction", "data")
         if not estimate.is_estimated:
-            ax.annotate(
-                "not estimated", (1.02, row), xycoords=right_of_axes, va="center", color="0.4"
-            )
+            _beside(ax, row, "not estimated", color="0.4")
             continue
         has_interval = estimate.has_interval
         ends = (estimate.low, estimate.high) if has_interval else (estimate.value, estimate.value)
@@ -66,7 +63,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
             ax.plot([end / unit for end in ends], [row, row], color="C0", linewidth=2.5)
         fill_color = "C0" if has_interval else "none"  # an open circle has no interval
         ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=fill_color)
-        ax.annotate(f"{estimate.value:.4g}", (1.02, row), xycoords=right_of_axes, va="center")
+        _beside(ax, row, f"{estimate.value:.4g}")
     ax.set_yticks(range(len(report.estimates)), [each.name for each in report.estimates])
     ax.set_ylim(len(report.estimates) - 0.5, -0.5)
     if scale == "own":
@@ -86,8 +83,7 @@ def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
     >>> import numpy as np
     >>> import tailguard as tg
     >>> result = tg.mean(np.arange(2000.0), guarantee=tg.GDP(1.0), random_state=0)
-    >>> ax = tg.plot.budget(result)
-    >>> ax.get_yticklabels()[-1].get_text()
+    >>> tg.plot.budget(result).get_yticklabels()[-1].get_text()
     'mean'
     """
     shares = [each for each in stage_shares(_certificate(result)) if each.share is not None]
@@ -125,7 +121,7 @@ def quantiles(
             (line,) = ax.plot(result.levels, value, marker="o", label=label)
             ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
     ax.set_xlabel("share of records below")
-    ax.legend()
+    _legend(ax)
     return ax
 
 
@@ -157,7 +153,7 @@ def histogram(
             ax.stairs(bins, edges, label=label, fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
     ax.set_ylabel("cells")
-    ax.legend()
+    _legend(ax)
     return ax
 
 
@@ -215,8 +211,7 @@ def matrix(
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=20_000, seed=0)
     >>> result = tg.correlation(claims.features[:, :3], epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.matrix(result)
-    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    >>> [tick.get_text() for tick in tg.plot.matrix(result).get_yticklabels()]
     ['x0', 'x1', 'x2']
     """
     values: Any = getattr(result, "correlation", getattr(result, "value", None))
@@ -269,7 +264,7 @@ def estimates(
 
     ``result`` comes from ``tg.actual_expected`` or ``tg.variance``. ``columns`` selects some of its
     groups or columns. The line of a variance is two standard deviations of its noise either way.
-    An estimate that noise hides is not drawn; an open circle has no interval.
+    An estimate that noise hides is named so; an open circle has no interval.
 
     Examples
     --------
@@ -292,13 +287,18 @@ def estimates(
     selected = _selected({*names}, columns)
     rows = [row for name, *row in zip(names, labels, *numbers, strict=True) if name in selected]
     ax = _axes(ax)
+    if hasattr(result, "ratio"):
+        ax.axvline(1.0, color="0.6", linewidth=1.0)
     for place, (_, value, low, high) in enumerate(rows):
+        if not np.isfinite(value):
+            _beside(ax, place, "hidden", color="0.4")
+            continue
         has_interval = np.isfinite(low) and np.isfinite(high)
         if has_interval:
             ax.plot([low, high], [place, place], color="C0", linewidth=2.5)
         ax.plot(value, place, "o", color="C0", markerfacecolor="C0" if has_interval else "none")
     ax.set_yticks(range(len(rows)), [name or "all" for name, *_ in rows])
-    ax.invert_yaxis()
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(quantity)
     return ax
 
@@ -312,8 +312,7 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     --------
     >>> import tailguard as tg
     >>> advice = tg.plan("mean", n_rows=100_000, n_features=10, epsilon=1.0, delta=1e-6)
-    >>> ax = tg.plot.plan(advice)
-    >>> ax.get_yticklabels()[0].get_text()
+    >>> tg.plot.plan(advice).get_yticklabels()[0].get_text()
     "tg.mean(method='clipped')"
     """
     if not hasattr(advice, "candidates"):
@@ -323,16 +322,28 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     errors = [each.predicted_error for each in comparable]
     colors = ["C0" if each is advice.recommended else "0.6" for each in comparable]
-    ax.scatter(errors, range(len(comparable)), color=colors)
+    ax.scatter(errors, range(len(errors)), color=colors)
     ax.set_yticks(range(len(comparable)), [each.method for each in comparable])
     ax.invert_yaxis()
     for row, error in enumerate(errors):
-        ax.annotate(f"{error:.3g}", (1.02, row), xycoords=("axes fraction", "data"), va="center")
+        _beside(ax, row, f"{error:.3g}")
     ax.set_xscale("log")
     ax.tick_params(which="minor", labelbottom=False)
     ax.set_xlabel(fill(f"predicted error, {unit}", WIDTH))
     ax.set_title(f"{advice.task}, n = {advice.n_rows}, d = {advice.n_features}")
     return ax
+
+
+def _beside(ax: "Axes", row: int, text: str, color: str = "k") -> None:
+    """Write a text to the right of a row."""
+    ax.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center", color=color)
+
+
+def _legend(ax: "Axes") -> None:
+    """Name the curves: in the picture or, if they are many, beside it."""
+    many = len(ax.get_legend_handles_labels()[1]) > MOST_INSIDE
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "fontsize": "xx-small"}
+    ax.legend(**(beside if many else {}))
 
 
 def _selected(names: set[str], columns: Collection[str] | None) -> set[str]:
@@ -346,16 +357,11 @@ def _selected(names: set[str], columns: Collection[str] | None) -> set[str]:
 def _curves(result: Any) -> list[tuple[Any, ...]]:
     """Return the column, label, quantiles and both interval ends of each curve."""
     if hasattr(result, "quantiles"):
+        rows = product(result.groups, result.names)
+        labels = [f"{group}: {name}" if group else name for group, name in rows]
         parts = result.quantiles, result.quantiles_low, result.quantiles_high
-        return [
-            (
-                name,
-                f"{group}: {name}" if group else name,
-                *(part[group_row, column] for part in parts),
-            )
-            for group_row, group in enumerate(result.groups)
-            for column, name in enumerate(result.names)
-        ]
+        flat = (part.reshape(len(labels), -1) for part in parts)
+        return list(zip(result.names * len(result.groups), labels, *flat, strict=True))
     if not (hasattr(result, "levels") and hasattr(result, "value")):
         raise _refused(result, "what tg.quantile or tg.describe returned")
     parts = result.value, result.low, result.high

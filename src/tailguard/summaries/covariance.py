@@ -136,7 +136,7 @@ def variance(
     moments = solution.moments
     assert moments is not None
     value, std, noise = (
-        np.where(solution.unseen, np.nan, part.ravel())
+        np.where(solution.unseen | moments.unknown.ravel(), np.nan, part.ravel())
         for part in (moments.std**2, moments.std, moments.variance_noise)
     )
     groups, names = table.rows(by)
@@ -236,7 +236,8 @@ def _matrix(title: str, X: Any, options: RunOptions, *, in_units: bool = False) 
     assert solution.moments is not None
     assert solution.correlation is not None
     assert solution.correlation_noise is not None
-    hidden = solution.unseen | solution.unseen[:, None]
+    unseen = solution.unseen | (solution.moments.unknown[0] & in_units)
+    hidden = unseen | unseen[:, None]
     std = solution.moments.std[0] if in_units else np.ones(len(hidden))
     value, noise = (
         np.where(hidden, np.nan, part * np.outer(std, std))

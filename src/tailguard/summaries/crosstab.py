@@ -123,6 +123,7 @@ OF_PREDICTIONS = (
     "under a promise of its own"
 )
 """What must hold of a column of predictions for a comparison to be private."""
+FAR_TOO_SMALL = 0.25  # a ratio for which actual cells that look like ones need not be ones
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -237,8 +238,10 @@ def actual_expected(
     assert quantiles is not None
     hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
     totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
-    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     mean, expected_mean = moments.mean.T
+    # Cells that were cut at one, though they are far larger, make the ratio far too small.
+    hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
+    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
         ratio = np.where(hidden, math.nan, mean / expected_mean)
         expected_noise = ratio * moments.noise_std[:, 1]

@@ -328,7 +328,7 @@ def _description(
     if solution.moments is not None:
         moments = solution.moments
         mean, error, std = (
-            np.where(suppressed, math.nan, part)
+            np.where(suppressed | moments.unknown, math.nan, part)
             for part in (moments.mean, moments.error_std, moments.std)
         )
     total = solution.total

@@ -40,17 +40,14 @@ LEAST_SIZE = 2.0**-LARGEST_OCTAVE
 # of octaves beside zeros, and octaves of the other sign and about the same size. Noise alone
 # exceeds them in one of 4,000, 4,000 and 30 columns.
 SEEN_ZERO, SEEN_BESIDE_ZERO, SEEN_ACROSS_ZERO = 3.5, 5.3, 3.0
+# Noise is mistaken for cells as often as in this many independent windows of octaves, of each sign
+# and of both together (3,800 at 4.4 deviations, by simulation).
 WINDOWS = 4e3
-"""Noise is mistaken for cells as often as in this many independent windows of octaves. Computed by
-simulation: 3,800 at 4.4 deviations, with windows of each sign and of both signs together.
-"""
 NEAR_BINS = 2  # this many octaves beside detected ones stay separate bins: tails lie there
 AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45, in which only noise is detected
+LARGEST_ZERO = LEAST_SIZE * 2.0 ** (AS_ZERO + NEAR_BINS)
 EXACT = 0.5  # records: the standard deviation of a known count
-BESIDE = 0.05
-"""Beyond each end of an interval, this part of its width is searched for values that many records
-share. By trial on simulated counts.
-"""
+BESIDE = 0.05  # part of an interval's width, beyond each end, where common values are searched
 # A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,
 # and it is this many times as dense as its neighbours. By trial.
 STANDS_OUT, DENSER = 4.0, 4.0
@@ -236,6 +233,10 @@ class DistributionEstimate:
         place = min(max(int(np.searchsorted(shares, level)) - 1, 0), shares.size - 2)
         return place, float(shares[place + 1] - shares[place])
 
+    def is_open(self, place: int) -> bool:
+        """Whether a bin holds everything below or above the others."""
+        return place in (0, self.edges.size - 2)
+
     def at(self, levels: FloatArray) -> FloatArray:
         """Return the points at which the distribution function, linear in bins, has these levels.
 
@@ -262,7 +263,8 @@ class DistributionEstimate:
         ``noise_std`` is the noise of a bin of the last histogram.
         """
         place, mass = self.bin_of(level)
-        if mass * self.total > STANDS_OUT * noise_std and self._holds_one_value(place):
+        alone = not self.is_open(place) and self._holds_one_value(place)
+        if alone and mass * self.total > STANDS_OUT * noise_std:
             low, high = map(float, self.edges[place : place + 2])
             return roundest(math.nextafter(low, math.inf), high)
         return _zero_if_tiny(float(self.at(np.array([level]))[0]))
@@ -284,9 +286,9 @@ class DistributionEstimate:
         shares, last = self.shares, self.edges.size - 1
         sampling = level * (1.0 - level) / self.total
         slack = z * np.sqrt(sampling + self.noise_of_shares(level, seen=True) ** 2)
+        low, high = -math.inf, math.inf
         below = np.flatnonzero(shares + slack < level)
         above = np.flatnonzero(shares - slack >= level)
-        low, high = -math.inf, math.inf
         if below.size and below[-1] > 0:
             low = self._leave(int(below[-1]), 1, level, slack)
         if above.size and above[0] < last:
@@ -321,11 +323,10 @@ class DistributionEstimate:
         shares, beyond, place = self.shares, edge + way, min(edge, edge + way)
         gap, mass = abs(level - float(shares[edge])), abs(float(shares[beyond] - shares[edge]))
         low, high, start = float(self.edges[edge]), float(self.edges[beyond]), float(slack[edge])
-        open_end = place in (0, shares.size - 2)
-        if open_end or mass > start or self._holds_one_value(place):
+        if self.is_open(place) or mass > start or self._holds_one_value(place):
             return low
-        part = (gap - start) / max(mass + float(slack[beyond]) - start, 1e-300)
-        return low + min(part, 1.0) * (high - low)
+        part = min((gap - start) / max(mass + float(slack[beyond]) - start, 1e-300), 1.0)
+        return low + part * (high - low)
 
     def _holds_one_value(self, place: int) -> bool:
         """Whether a bin is far denser than the next bins, and than equal widths on both sides."""
@@ -371,8 +372,8 @@ def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _zero_if_tiny(edge: float) -> float:
-    """Return an edge of a bin; the edges of the bin of zeros count as zero."""
-    return 0.0 if abs(edge) <= LEAST_SIZE else edge
+    """Return an edge of a bin; where only noise is detected beside zero, it counts as zero."""
+    return 0.0 if abs(edge) <= LARGEST_ZERO else edge
 
 
 def roundest(low: float, high: float) -> float:

@@ -14,13 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
-from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.array_types import BoolArray, FloatArray
+from tailguard.summaries.distribution import LARGEST_ZERO, DistributionEstimate
 
 # In standard deviations of the noise: how far the share of a tail must exceed zero to be detected;
 # to be sure, for the error of a tail; how far cells beyond all bins must exceed it to be detected;
 # and the largest share that noise may hide.
 SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
+# Up to this share of cells above zero, a column may count as one of zeros.
+HARDLY_ANY = 0.02
+# Of a column of zeros and others, up to which share of the others their tail must be followed; and
+# which share of them must lie beyond a point for them to count as one value just beyond it. By
+# trial: of intervals without this rule only half held the mean.
+FOLLOWED, ONE_VALUE = 0.12, 0.9
 # If the shape of a tail is larger, the mean counts as unknown. From shape 1 on no mean exists.
 HEAVIEST = 0.7
 
@@ -42,6 +48,10 @@ class ColumnMoments:
         Standard deviation of the privacy noise of the variance.
     low, high
         The clip range.
+    unknown
+        Which columns look like zeros and ones, but the released shares do not show that the other
+        cells are ones: clipped cells then say nothing of the mean, and ``error_std`` holds only if
+        they are.
     """
 
     mean: FloatArray
@@ -51,6 +61,7 @@ class ColumnMoments:
     variance_noise: FloatArray
     low: FloatArray
     high: FloatArray
+    unknown: BoolArray
 
 
 def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float, float]:
@@ -135,8 +146,9 @@ def clipping_bias_of(
 ) -> tuple[float, float]:
     """Estimate the clipping bias of the mean; return it, and the size of its error.
 
-    The error is infinite in three cases: a tail is so heavy that cells hidden by noise may decide
-    the mean; cells are detected beyond all bins; or noise may hide a tenth of all cells there.
+    The error is infinite in four cases: a tail is so heavy that cells hidden by noise may decide
+    the mean; most cells are zero, and noise hides the tail of the others; cells are detected beyond
+    all bins; or noise may hide a tenth of all cells there.
     (Cells beyond the bins on the side of zero are near zero, so they do not matter.)
     """
     edges, shares = estimate.edges[1:-1], estimate.shares[1:-1]
@@ -176,6 +188,11 @@ def _excess_above(
     last = min(int(np.flatnonzero(shares > SEEN * noise).max(initial=0)), shares.size - 2)
     if first > last:
         return 0.0, 0.0
+    mostly_zeros = abs(points[first]) <= LARGEST_ZERO
+    one_value = shares[last] >= ONE_VALUE * shares[first]
+    followed = SEEN * noise[last + 1] <= FOLLOWED * shares[first]
+    if mostly_zeros and not (one_value or followed):
+        return 0.0, math.inf
     sure = min(int(np.flatnonzero(shares > SURE * noise).max(initial=first)), last)
     most = shares + DEVIATIONS * noise
     lost, *others = (
@@ -246,6 +263,8 @@ def moments_of(
     # cells lie between, so others may lie beyond.
     binary = np.reshape([each.like_indicator for each in estimates], shape)
     unsure = np.where(binary & (second < 1.0 - DEVIATIONS * square_noise), math.inf, unsure)
+    seen = [_ones_seen(*each) for each in zip(estimates, first.flat, noise.flat, strict=True)]
+    unknown = ~np.reshape(seen, shape)
     return ColumnMoments(
         mean=(low + high) / 2.0 + radius * first + lost,
         std=radius * std,
@@ -254,7 +273,22 @@ def moments_of(
         variance_noise=radius**2 * np.hypot(square_noise, 2.0 * first * noise),
         low=low,
         high=high,
+        unknown=unknown,
     )
+
+
+def _ones_seen(estimate: DistributionEstimate, first: float, noise: float) -> bool:
+    """Whether a column that looks like zeros and ones has its larger cells at one.
+
+    ``first`` is the mean of cells clipped to zero and one, in units of half that range. Unless it
+    is that of hardly any cells above zero, the shares must show these at one, and not beyond.
+    """
+    larger, unsure = (1.0 + first) / 2.0, DEVIATIONS * noise / 2.0
+    if not estimate.like_indicator or larger < min(unsure, HARDLY_ANY - unsure):
+        return True
+    ones = (estimate.edges[:-1] >= 0.5) & (estimate.edges[1:] <= 1.0)
+    variance = float(estimate.covariance[np.ix_(ones, ones)].sum())
+    return float(estimate.mass[ones].sum()) > DEVIATIONS * math.sqrt(variance)
 
 
 def correlations_of(

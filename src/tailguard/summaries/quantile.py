@@ -170,7 +170,10 @@ def quantiles_of(
     for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
         if not unseen:
             values = [estimate.quantile(level, quantiles.noise_std) for level in levels]
-            rows[0, i] = np.maximum.accumulate(values)
+            # Beyond zeros and ones, the open bins do not show where a quantile is.
+            beyond = [estimate.is_open(estimate.bin_of(level)[0]) for level in levels]
+            hidden = np.array(beyond) & estimate.like_indicator
+            rows[0, i] = np.where(hidden, math.nan, np.maximum.accumulate(values))
             rows[1:, i] = np.transpose([estimate.interval(level, Z) for level in levels])
     return rows[0], rows[1], rows[2]
 

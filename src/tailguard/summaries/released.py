@@ -19,6 +19,7 @@ from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import listing, restricted
 from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
+from tailguard.data.missing import notes_of_table
 from tailguard.data.readers.opening import opened
 from tailguard.data.schema import Declared, Schema
 from tailguard.data.table import names_in
@@ -229,12 +230,13 @@ def released(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    assumed = (*inputs.assumptions(by_cell=True), *assumptions)
+    assumed = (*notes_of_table(inputs, by_cell=True), *assumptions)
     solved = run(solver, plan, gate, assumptions=assumed, conditions=conditions, check=check)
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
-    if not solver.by and not solution.notes:
-        notes = notes_of(table.names_of(solver.columns), solution)
+    if not solution.notes:
+        names = table.names_of(solver.columns)
+        notes = group_notes(solution) if solver.by else notes_of(names, solution)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
@@ -286,12 +288,38 @@ def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
         columns = listing(_where(names, hidden & ~empty))
         notes.append(f"The budget was too small to see the size of {columns}.")
     if solution.moments is not None:
-        unknown = np.isinf(solution.moments.error_std[0]) & ~hidden
+        unknown = solution.moments.unknown[0] & ~hidden
+        unbounded = np.isinf(solution.moments.error_std[0]) & ~hidden & ~unknown
         if unknown.any():
             columns = listing(_where(names, unknown))
             notes.append(
+                f"The mean of {columns} is withheld: noise hides how large the cells above zero "
+                "are. If they are all 1, declare the levels 0 and 1."
+            )
+        if unbounded.any():
+            columns = listing(_where(names, unbounded))
+            notes.append(
                 f"The mean of {columns} has no interval: cells so far out that noise hides them "
                 "may decide it. Quantiles have theirs."
+            )
+    return tuple(notes)
+
+
+def group_notes(solution: SummarySolution) -> tuple[str, ...]:
+    """Count the numbers of groups that noise hides, and the means without an interval."""
+    hidden, notes = solution.unseen, []
+    if hidden.any():
+        notes.append(
+            f"Noise hides {hidden.sum()} of {hidden.size} columns of groups: most of these groups "
+            "are too small, or empty."
+        )
+    if solution.moments is not None:
+        moments = solution.moments
+        unknown = (np.isinf(moments.error_std) | moments.unknown).ravel() & ~hidden
+        if unknown.any():
+            notes.append(
+                f"{unknown.sum()} of {hidden.size} means of groups have no interval: cells so far "
+                "out that noise hides them may decide them."
             )
     return tuple(notes)
 
