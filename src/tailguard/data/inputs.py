@@ -29,12 +29,7 @@ from tailguard.data.design import (
 )
 from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
 from tailguard.data.labels import scored_cells
-from tailguard.data.matrices import (
-    NUMBERS_AT_ONCE,
-    SparseFeatures,
-    dense_pieces,
-    features_of,
-)
+from tailguard.data.matrices import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, features_of
 from tailguard.data.missing import missing_constants
 from tailguard.data.readers.opening import opened
 from tailguard.data.rows.keys import PersonKeys, PersonRule, Persons

@@ -207,14 +207,9 @@ def released(
     promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
     persons = {"keys": person, "max_rows": max_rows}
-    read_options = {
-        "reads": reads,
-        "columns": columns,
-        "row_id": row_id,
-        "order": order,
-        "persons": persons,
-    }
+    read_options = {"reads": reads, "columns": columns, "row_id": row_id, "order": order}
     read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
+    read_options |= {"persons": persons}
     inputs = X if isinstance(X, Inputs) else read_features(X, schema, **read_options)
     table = SummaryTable.of(inputs)
     solver = replace(make(table), weighted=inputs.weight is not None)
