@@ -74,7 +74,7 @@ def reads_of(engine, place, *, seed=0, keys=None):
     """The persons of each read of a gate, in their order."""
     keys = np.arange(N_PERSONS) if keys is None else keys
     gate = Gate(persons_of(engine, keys), guarantee=tg.GDP(1.0), source=SimulationSource(seed))
-    asked = SimpleNamespace(by_place=True, random_order=TOGETHER[place] != "none")
+    asked = SimpleNamespace(by_place=True, places="none" if TOGETHER[place] == "none" else "random")
     stage, found = THIRD if place == "a sample for an answer" else STAGE, []
     kernel = SimpleNamespace(
         size=1, together=TOGETHER[place], reads_cells=False,

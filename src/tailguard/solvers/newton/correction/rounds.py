@@ -100,7 +100,9 @@ def run_rounds(
     """Take damped Newton steps on cut contributions, and average them.
 
     If the curvature varies, the parts of steps fall like the weights of a running average. With
-    constant parts, noise would move single rounds to points where the curvature differs.
+    constant parts, noise would move single rounds to points where the curvature differs. Else they
+    are halves, but while noise does not explain a step it is taken in full, if the table is so
+    large that there are few rounds, and the curvature is exact.
     """
     geometry, n_rows = fit.geometry, session.n_rows(stage)
     level = _level(metric, n_rows, stage.total_mu)
@@ -118,6 +120,7 @@ def run_rounds(
     position = start = fit.whitened
     shortening = StepShortening.none(len(position))
     starts, arrivals, increments, ratios = [], [], [], []
+    curved, few = session.loss.link.curved, session.shares.sample > 0
     stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
@@ -130,7 +133,8 @@ def run_rounds(
         increments.append(increment)
         ratios.append(float(gradient @ gradient) / (len(position) * (noise * typical) ** 2))
         arrivals.append(position - root @ (shortening.matrix @ gradient))
-        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if session.loss.link.curved else STEP
+        far = few and ratios[-1] > SETTLED
+        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if curved else 1.0 if far else STEP
         position = position + fraction * (arrivals[-1] - position)
     typical_noise = noise * typical
     miss = curvature.second.noise_std**2 * len(position) / 2.0 + MISS
