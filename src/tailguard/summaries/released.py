@@ -301,7 +301,7 @@ def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
 
 
 def group_notes(solution: SummarySolution) -> tuple[str, ...]:
-    """Count the numbers of groups that noise hides, and the means without an interval."""
+    """Count the columns of groups that noise hides, and the means unknown or without interval."""
     hidden, notes = solution.unseen, []
     if hidden.any():
         notes.append(
@@ -310,11 +310,17 @@ def group_notes(solution: SummarySolution) -> tuple[str, ...]:
         )
     if solution.moments is not None:
         moments = solution.moments
-        unknown = (np.isinf(moments.error_std) | moments.unknown).ravel() & ~hidden
+        unknown = moments.unknown.ravel() & ~hidden
+        unbounded = np.isinf(moments.error_std).ravel() & ~hidden & ~unknown
         if unknown.any():
             notes.append(
-                f"{unknown.sum()} of {hidden.size} means of groups have no interval: cells so far "
-                "out that noise hides them may decide them."
+                f"{unknown.sum()} of {hidden.size} means of groups are withheld, or hold only if "
+                "their cells above zero are all 1: noise hides how large these are."
+            )
+        if unbounded.any():
+            notes.append(
+                f"{unbounded.sum()} of {hidden.size} means of groups have no interval: cells so "
+                "far out that noise hides them may decide them."
             )
     return tuple(notes)
 
