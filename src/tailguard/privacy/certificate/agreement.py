@@ -181,7 +181,7 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
         (True, f"The number of {unit.noun}, n = {certificate.n_rows}, and whose data they are."),
         (unit.person is not None, f"That {unit.person!r} tells persons apart."),
         (unit.one_row_per_person, "That each person has one row, as the user states."),
-        (bool(certificate.conditions), "What the promise holds only under, beside the run."),
+        (bool(certificate.conditions), "That its conditions hold: facts beside the run."),
         (True, "Words: names of releases and stages, assumptions for accuracy."),
         (not charged, f"That tailguard {certificate.version} wrote it: it is not signed."),
         (not charged, "What other runs on the same records cost: a certificate speaks of one."),
