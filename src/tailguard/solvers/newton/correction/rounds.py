@@ -99,10 +99,10 @@ def run_rounds(
 ) -> Rounds:
     """Take damped Newton steps on cut contributions, and average them.
 
-    If the curvature varies, the parts of steps fall like the weights of a running average. With
-    constant parts, noise would move single rounds to points where the curvature differs. Else they
-    are halves, but while noise does not explain a step it is taken in full, if the table is so
-    large that there are few rounds, and the curvature is exact.
+    If the curvature varies with the fit, the parts of steps fall like the weights of a running
+    average. With constant parts, noise would move single rounds to points where the curvature
+    differs. Otherwise the parts are halves. If the table is so large that there are few rounds, a
+    step that noise does not explain is taken in full.
     """
     geometry, n_rows = fit.geometry, session.n_rows(stage)
     level = _level(metric, n_rows, stage.total_mu)
