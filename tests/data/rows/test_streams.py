@@ -168,11 +168,12 @@ for n_rows in map(int, sizes):
 def test_neither_memory_nor_passes_grow_with_the_table(tmp_path):
     """The longer table has 32 MB of floats more; half of that is left for chance.
 
-    It is six windows of a random order, the shorter one is two; samples are a tenth of them.
+    It is six windows of a random order, the shorter one is two; samples are a tenth of them. Rounds
+    may settle earlier or later, but passes do not triple.
     """
     told = [sys.executable, "-c", PEAK, str(tmp_path / "rows.parquet"), "200_000", "700_000"]
     done = subprocess.run(told, capture_output=True, text=True, check=True)
     told_of = [[int(number) for number in line.split()] for line in done.stdout.splitlines()]
     (small, few), (large, many) = told_of
     assert (large - small) / 1024 < 16, told_of
-    assert many <= few
+    assert many < 2 * few, told_of
