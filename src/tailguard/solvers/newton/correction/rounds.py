@@ -26,7 +26,7 @@ STEP = 0.5  # part of a Newton step; the average of half steps is as good as tha
 MISS = 0.1
 # There are intervals only if the rounds converged, and if rows have at most this second moment
 # beyond their cut, per coordinate.
-MOST_LOST = 2.0
+MOST_BEYOND_CUT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Rounds:
     @property
     def settled(self) -> bool:
         """Whether the rounds converged and rows were not cut too low."""
-        return self.converged and self.curvature.lost() <= MOST_LOST
+        return self.converged and self.curvature.lost() <= MOST_BEYOND_CUT
 
 
 def run_rounds(
