@@ -204,6 +204,8 @@ class PersonRows:
             return kernel.sum_block(self.used().block(0, self.n_rows))
         if kernel.reads_cells:
             return added(kernel.size, kernel.sum_block, self.used().marked(), n_threads=1)
+        if kernel.together == "some" and self.n_rows < 2:  # a single person makes no pair
+            return np.zeros(kernel.size, dtype=np.int64)
         used = self._rows_of(kernel.together)
         ends = _piece_ends(used.starts, max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, self.n_features)))
         return added(
