@@ -62,7 +62,7 @@ def test_a_sparse_fit_takes_an_offset_too():
     found = tg.SparseLinearRegression(**options).fit(X, COSTS, offset=OFFSET)
     by_hand = tg.SparseLinearRegression(**options).fit(X, COSTS - OFFSET)
     assert weights_of(found) == weights_of(by_hand)
-    with pytest.raises(tg.InputError, match="and no offset"):
+    with pytest.raises(tg.InputError, match="and no offset; got an offset"):
         tg.SparseLogisticRegression(**options).fit(X, ILL, offset=OFFSET)
 
 

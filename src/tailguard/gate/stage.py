@@ -250,9 +250,10 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
         requirement = "epsilon must be smaller"
     if epsilon < guarantee.epsilon / 2.0:
         requirement = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
+    numbers = "one released number" if coordinates == 1 else f"{coordinates} released numbers"
     raise InputError(
-        f"{requirement} for {coordinates} released numbers, whose noise is sampled and not ideal; "
-        f"got {guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
+        f"{requirement} for {numbers}, whose noise is sampled and not ideal; got "
+        f"{guarantee.describe()}; guarantee=tg.GDP(mu) states a promise beyond that."
     )
 
 

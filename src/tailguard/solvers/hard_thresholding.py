@@ -269,10 +269,11 @@ class HardThresholding:
             f"{type(problem.loss).__name__} is not: use solver='noisy-gradient-descent' and a "
             "constraint.",
         )
+        given = type(problem.loss).__name__ if problem.link.log else "an offset"
         require(
             not problem.link.log and not problem.has_offset,
             "solver 'hard-thresholding' must be given a loss without a log link, and no offset; "
-            f"got {type(problem.loss).__name__}.",
+            f"got {given}.",
         )
         sparse = getattr(problem.constraint, "n_nonzero", None)
         require(
