@@ -140,6 +140,19 @@ def test_a_parquet_column_without_a_name_or_with_that_of_another_is_refused(tmp_
                 read(place)
 
 
+def test_a_damaged_page_of_a_parquet_file_is_refused_without_the_words_of_its_library(tmp_path):
+    place = tmp_path / "people.parquet"
+    table = pa.table({"age": np.arange(4000.0)})
+    pq.write_table(table, place, compression="none", use_dictionary=False)
+    content = bytearray(place.read_bytes())
+    content[4:40] = b"\xff" * 36  # the header of the first page
+    place.write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        list(ParquetFiles(place).batches(["age"], 1000))
+    assert str(refused.value) == f"{place} must be readable to its end; reading it failed."
+    assert refused.value.__context__ is None
+
+
 def test_without_pyarrow_the_extra_is_named(parquet_file, monkeypatch):
     real_import = builtins.__import__
 

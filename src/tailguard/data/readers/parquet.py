@@ -8,6 +8,7 @@ as missing cells.
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from tailguard.checks import InputError
 from tailguard.data.declarations import check_columns
 from tailguard.data.readers.csv import refuse_pipe
+from tailguard.data.readers.lazy import FAILED, silenced
 from tailguard.data.table import Table, checked_names
 
 # Bytes of each column that are read at a time: without this limit, a whole row group.
@@ -67,7 +69,10 @@ class ParquetFiles(Table):
         """Yield all rows of all files in order; no batch spans two files."""
         for file in self.paths:
             opened = opened_parquet(file, buffer_size=BUFFER, pre_buffer=False)
-            yield from opened.iter_batches(n_rows, columns=list(names))
+            batches = opened.iter_batches(n_rows, columns=list(names))
+            read_next, failure = partial(next, batches, None), FAILED.replace("X", str(file), 1)
+            while (batch := silenced(read_next, failure)) is not None:
+                yield batch
 
     def row_groups(self) -> tuple[list[tuple[Path, int]], list[int]]:
         """Return the absolute path, number and length of each row group, for workers."""
