@@ -32,9 +32,8 @@ def test_estimators_by_other_solvers_refuse_weights(name, solver):
     kind = ESTIMATORS[name]
     options = {"classes": (0, 1)} if takes_labels(kind) else {}
     model = kind(solver=STATED[solver], **options, **WEIGHED)
-    with pytest.raises(tg.InputError) as refused:
+    with pytest.raises(tg.InputError):
         model.fit(X, target_for(kind, X[:, 0], RNG), sample_weight=WEIGHTS)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("solver", STATED)
