@@ -215,14 +215,26 @@ def test_solvers_aim_at_the_fit_in_which_each_person_counts_once(name):
     assert np.abs(answer_of(name).coef - once).max() < (0.35 if "in " in name else 0.15)
 
 
-@pytest.mark.parametrize("name", [name for name in TAKEN if name.startswith("mean")])
-def test_means_are_those_of_persons(name):
+AVERAGED = [
+    *({"method": name} for name in MEANS),
+    {"method": "clamped", "n_groups": 1},
+    {"method": "clamped", "n_groups": 1, "guarantee": tg.PureDP(12.0)},
+    {"method": "truncated", "n_groups": 1, "threshold": 9.0},
+    {"method": "truncated", "n_groups": 5, "threshold": 9.0},
+    {"method": "clipped", "clip_norm": 9.0},
+]
+
+
+@pytest.mark.parametrize("how", AVERAGED, ids=str)
+def test_means_are_those_of_persons(how):
     """Of columns that persons of many rows have higher."""
     higher = X + 0.4 * (COUNTS[KEYS] - 3.5)[:, None]
-    found = tg.mean(higher, method=name.split()[1], **GIVEN, **LARGE)
+    promise = {"random_state": 0} if "guarantee" in how else LARGE
+    found = tg.mean(higher, **how, **GIVEN, **promise)
     once = np.average(higher, axis=0, weights=SHARE)
     assert np.abs(higher.mean(axis=0) - once).max() > 0.2
     assert np.abs(found.value - once).max() < 0.12
+    assert found.certificate.n_rows == N_PERSONS
 
 
 def test_one_person_is_one_value_of_what_is_sorted_whoever_the_others_are():
