@@ -1,7 +1,7 @@
 """Every public method takes persons, or refuses them in one sentence before anything is spent."""
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -88,24 +88,14 @@ TAKEN = {
         solver=make_solver("noisy-gradient-descent", **{**STEPS, "n_steps": 6}),
     ),
     **{
-        f"mean {name}": lambda name=name, told=told: tg.mean(
-            X, method=name, **told, **GIVEN, **LARGE
-        )
-        for name, told in {
-            "clipped": {},
-            "clamped": {},
-            "truncated": {"n_groups": 4},
-            "soft": {},
-            "iterative": {},
-            "trimmed": {},
-        }.items()
+        f"mean {name}": partial(tg.mean, X, method=name, **GIVEN, **LARGE)
+        for name in ("clipped", "clamped", "soft", "iterative", "trimmed")
     },
-    "describe": lambda: tg.describe(X, **GIVEN, **LARGE),
-    "quantile": lambda: tg.quantile(X, **GIVEN, **LARGE),
-    "histogram": lambda: tg.histogram(X, **GIVEN, **LARGE),
-    "variance": lambda: tg.variance(X, **GIVEN, **LARGE),
-    "covariance": lambda: tg.covariance(X, **GIVEN, **LARGE),
-    "correlation": lambda: tg.correlation(X, **GIVEN, **LARGE),
+    "mean truncated": lambda: tg.mean(X, method="truncated", n_groups=4, **GIVEN, **LARGE),
+    **{
+        name: partial(getattr(tg, name), X, **GIVEN, **LARGE)
+        for name in ("describe", "quantile", "histogram", "variance", "covariance", "correlation")
+    },
     "crosstab": lambda: tg.crosstab(WORDS, "region", schema=SCHEMA, **GIVEN, **LARGE),
     "count": lambda: tg.count(WORDS, {"region": "up"}, schema=SCHEMA, **GIVEN, **LARGE),
     "actual_expected": lambda: tg.actual_expected(WORDS, "a", "b", **GIVEN, **LARGE),
