@@ -1,4 +1,4 @@
-"""``tailguard audit``: a table, exit codes, and one sentence for what cannot be."""
+"""``tailguard audit``: a table and exit codes."""
 
 from dataclasses import replace
 
@@ -48,19 +48,3 @@ def test_the_exit_code_tells_whether_all_is_as_it_should_be(call, found, row, co
     answer = call("audit", "--quick")
     assert answer.code == code
     assert word in answer.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--quick", "--all"), "--quick must not be given with --all"),
-        (("--only", "nothing"), "--only must be part of the name of a row"),
-        (("--jobs", "0"), "--jobs must be at least 1"),
-        (("--jobs", "two"), "jobs"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(call, arguments, words):
-    answer = call("audit", *arguments)
-    assert answer.code == 2
-    assert words in answer.err
-    assert answer.err.count("\n") == 1

@@ -28,22 +28,3 @@ def test_a_fit_is_resumed_and_says_the_same(folder):
     assert fit("--checkpoint", "fit.checkpoint", "--resume") == 0
     assert json.loads((folder / "model.json").read_text()) == json.loads(first)
     assert "checkpoint" not in first
-
-
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        (["--resume"], "--resume must be given with --checkpoint"),
-        (["--checkpoint", "none", "--resume"], "--checkpoint must be a file of a stopped run"),
-        (["--checkpoint", "claims.csv"], "--checkpoint must be a new file"),
-        (["--checkpoint", "claims.csv", "--resume"], "checkpoint must be a file that a run wrote"),
-        (
-            ["--checkpoint", "c", "--model", "sparse-linear", "--keep", "1"],
-            "checkpoint must be None for 'hard-thresholding'",
-        ),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(folder, capsys, more, sentence):
-    assert fit(*more) == 2
-    assert sentence in capsys.readouterr().err
-    assert not (folder / "model.json").exists()

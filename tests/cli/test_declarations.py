@@ -165,19 +165,6 @@ def test_means_of_levels_are_shares(csv_file, columns, schema_file, tmp_path, ca
     assert means["region=south"]["mean"] == pytest.approx(share, abs=0.05)
 
 
-@pytest.mark.parametrize("model", ["logistic", "sparse-logistic"])
-def test_labels_of_text_must_be_declared(model, csv_file, tmp_path, call):
-    """Of a CSV file nothing says whether labels are 0 and 1; nothing is spent to find out."""
-    out = tmp_path / "model.json"
-    options = ["--target", "ill", "--features", "age", "--model", model, "--out", out]
-    answer = call("fit", csv_file, *options, *PRIVACY)
-    assert (answer.code, answer.out, out.exists()) == (2, "", False)
-    assert answer.err == (
-        f"Error: --classes must be given for --model {model}, such as --classes no,yes or 0,1: a "
-        "CSV file does not say that 'ill' holds numbers.\n"
-    )
-
-
 def test_labels_without_classes_are_numbers(columns, tmp_path, call):
     file, out = tmp_path / "rows.parquet", tmp_path / "model.json"
     ill = [int(label == "yes") for label in columns["ill"]]

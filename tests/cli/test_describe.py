@@ -61,23 +61,6 @@ def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
     assert cells[1] == cells[0]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--quantiles", "half"), "--quantiles must be numbers from 0 to 1"),
-        (("--quantiles", "2"), "--quantiles must be"),
-        (("--by", "cost"), "by must name columns of declared levels"),
-        (("--by", "cost,cost"), "--by must be different names"),
-        (("--spend", "tails=2"), "spend must name requested statistics"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence_and_exit_code_2(call, csv_file, options, words):
-    answer = call("describe", csv_file, "--columns", "cost", *PRIVACY, *options)
-    assert answer.code == 2
-    assert words in answer.err
-    assert "Traceback" not in answer.err
-
-
 def test_weights_are_those_of_python(call, csv_file, tmp_path):
     out = tmp_path / "description.json"
     weighed = ("--weight", "years", "--weight-bound", "2", "--random-state", "0")

@@ -154,22 +154,3 @@ def test_constants_stand_for_missing_cells_in_fits_and_predictions(tmp_path, cal
     assert written[1]["schema"]["missing"] == {"age": 40.0, "income": 0.0}
     predictions = [call("predict", out, path).out for path in (whole, file)]
     assert predictions[0] == predictions[1]
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        *((wrong, "--missing must give each") for wrong in ("age", "age=", "age=mean", "age=inf")),
-        ("=4", "--missing must give each"),
-        ("height=1", "missing must name features; got 'height'"),
-        ("region=1", "missing['region'] must be one of 'north', 'south', 'other'"),
-    ],
-)
-def test_a_missing_cell_needs_a_constant_of_a_feature(declared, words, csv_file, tmp_path, call):
-    columns = ["--target", "cost", "--features", "age,region"]
-    options = [*columns, "--categorical", "region=north,south"]
-    out = tmp_path / "model.json"
-    answer = call("fit", csv_file, *options, *PRIVACY, "--missing", declared, "--out", out)
-    assert answer.code == 2
-    assert words in " ".join(answer.err.split())
-    assert not out.exists()

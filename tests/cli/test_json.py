@@ -31,10 +31,3 @@ def test_sentences_about_the_header_go_to_stderr(call, csv_file, name):
     assert answer.code == 0
     assert json.loads(answer.out)["notes"]
     assert answer.err.startswith("Nothing is declared of age, ")
-
-
-@pytest.mark.parametrize("name", ["mean", "describe"])
-def test_an_explanation_beside_it_is_refused(call, csv_file, name):
-    answer = call(name, csv_file, "--columns", "age", *PRIVACY, "--json", "--explain")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "Error: --explain must be left out with --json; got both.\n"

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import tailguard as tg
+
 LONG = 300 * "a"  # names have at most 255 bytes
 CALLS = {
     # calling
@@ -149,6 +151,100 @@ CALLS = {
     "demo with more rows than memory": "demo --rows 10000001",
 }
 
+WRONG_CONSTANTS = ("age", "age=", "age=mean", "age=inf", "=4")
+LABELLED = ("logistic", "sparse-logistic")
+UNLABELLED = (
+    "--classes must be given for --model {}, such as --classes no,yes or 0,1: a CSV file does not "
+    "say that 'ill' holds numbers."
+)
+NOT_ONCE = (
+    *("--method clipped --option clip_norm", "--method clipped --option =3"),
+    "--method clipped --option clip_norm=1 --option clip_norm=2",
+    "--method truncated --groups 2 --option n_groups=2",
+)
+CHARGED = (
+    ("--ledger-name a", "--ledger-name and --ledger-key must be given with --ledger"),
+    ("--ledger {new}", "must be a file; there is none"),
+    ("--ledger {ledger} --random-state 1", "--random-state must be None when a ledger"),
+    ("--ledger {ledger} --ledger-key {nothing}", "key must be a text"),
+)
+# What sentences say, option by option.
+SAID = [
+    # running
+    ("{fit} --resume", "--resume must be given with --checkpoint"),
+    ("{fit} --checkpoint none --resume", "--checkpoint must be a file of a stopped run"),
+    ("{fit} --checkpoint {csv}", "--checkpoint must be a new file"),
+    ("{fit} --checkpoint {csv} --resume", "checkpoint must be a file that a run wrote"),
+    ("{sparse} --checkpoint c", "checkpoint must be None for 'hard-thresholding'"),
+    ("{fit} --engine dask", "--engine must be 'local' for a CSV file"),
+    ("{fit} --engine spark", "--engine must be 'local' for a CSV file; got 'spark'"),
+    ("fit {types} {linear} --engine ray", "must be one of 'local', 'dask', 'spark'; got 'ray'"),
+    ("{mean} --json --explain", "--explain must be left out with --json; got both."),
+    ("{describe} --json --explain", "--explain must be left out with --json; got both."),
+    ("audit --quick --all", "--quick must not be given with --all"),
+    ("audit --only nothing", "--only must be part of the name of a row"),
+    ("audit --jobs 0", "--jobs must be at least 1"),
+    ("audit --jobs two", "jobs"),
+    # columns, labels, weights and persons
+    *((f"{{levels}} --missing {wrong}", "--missing must give each") for wrong in WRONG_CONSTANTS),
+    ("{levels} --missing height=1", "missing must name features; got 'height'"),
+    ("{levels} --missing region=1", "missing['region'] must be one of 'north', 'south', 'other'"),
+    *((f"fit {{csv}} {{label}} --model {model}", UNLABELLED.format(model)) for model in LABELLED),
+    ("{fit} --weight years", "--weight-bound must be declared beside --weight:"),
+    ("{fit} --weight-bound 2", "--weight-bound must be left out without --weight;"),
+    ("{fit} --weight years --weight-bound -1", "--weight-bound must be"),
+    ("{fit} --weight nobody --weight-bound 1", "must have a column 'nobody'"),
+    ("{mean} --weight years --weight-bound 2 --method soft", "--weight must be None unless the me"),
+    ("{fit} --person region", "--person and --max-rows must be declared together"),
+    ("{fit} --max-rows 3", "--person and --max-rows must be declared together"),
+    ("{fit} --person region --max-rows 0", "--max-rows must be"),
+    ("{fit} --person nobody --max-rows 3", "must have a column 'nobody'"),
+    ("{fit} --person-weight row", "--person-weight must be left out without --person"),
+    ("{fit} --person region --max-rows 3 --person-weight x", "--person-weight must be"),
+    # scores and searches
+    ("{score} --target price", "must have a column 'price'"),
+    ("{score} --exposure years", "--exposure must be None for a LinearRegression"),
+    ("{score} --max-rows 3", "--max-rows must be left out without --person"),
+    ("{score} --person region", "--max-rows must be given beside --person"),
+    ("{score} --pure", "--delta must not be given with --pure"),
+    ("{search} --try target", "--try must give each parameter its values once, such as"),
+    ("{search} --try target=", "--try must be different names separated by commas"),
+    ("{search} --try epsilon=1,2", "--try must name parameters among"),
+    ("{search} --try level=0.5", "--try must name parameters among"),
+    # means and descriptions
+    *((f"{{mean}} {options}", "--option must give each option once") for options in NOT_ONCE),
+    ("{mean} --method clipped --option radius=1", "radius must not be given with method"),
+    ("{mean} --method clipped --option clip_norm=far", "clip_norm must be"),
+    ("{mean} --method clipped --option clip_norm=1e308", "clip_norm must be"),
+    ("{mean} --method truncated --option n_groups=2.5", "--groups must be"),
+    ("{mean} --option clip_norm=1", "clip_norm must be given with a method by name"),
+    ("{describe} --quantiles half", "--quantiles must be numbers from 0 to 1"),
+    ("{describe} --quantiles 2", "--quantiles must be"),
+    ("{describe} --by cost", "by must name columns of declared levels"),
+    ("{describe} --by cost,cost", "--by must be different names"),
+    ("{describe} --spend tails=2", "spend must name requested statistics"),
+    # plans
+    ("plan squared --columns 5 {privacy}", "--rows must be given, or "),
+    ("plan squared {sizes} {privacy} --json --out {out}", "--out must be given with --html"),
+    ("{persons} --rows-per-person few", "--rows-per-person must be numbers, such as 1,3,12; got"),
+    ("plan squared --columns 5 --delta 1e-6 --html --persons 20000 --rows-per-person 3", "--html"),
+    # ledgers
+    ("ledger create {new} --name a", "one of the three; got 0"),
+    ("ledger create {new} --name a --rho 1 --mu 1", "one of the three; got 2"),
+    ("ledger create {new} --name a --epsilon 1", "--delta must be given"),
+    ("ledger create {new} --name a --rho 1 --delta 1e-6", "with --epsilon"),
+    ("ledger create {new} --name a --mu -1", "mu must be"),
+    ("ledger create {new} --name {nothing} --mu 1", "name must be a text"),
+    ("ledger create {ledger} --name claims --mu 1", "--name must be new"),
+    ("ledger show {new}", "must be a file; there is none"),
+    ("ledger show {new}", "pass its cap to tg.Ledger, or run 'tailguard ledger create'"),
+    ("ledger show {ledger} --name patients", "'patients' must exist"),
+    ("ledger history {csv}", "must be a file that a ledger wrote"),
+    ("ledger verify {ledger} --against {csv}", "--against must be a file that"),
+    ("ledger export {ledger} --out {folder}", "--out must be a file"),
+    *((f"{spend} {options}", words) for spend in ("{fit}", "{mean}") for options, words in CHARGED),
+]
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory, model_file):
@@ -181,6 +277,7 @@ def folder(tmp_path_factory, model_file):
     columns = {"age": [30.0, 40.0], "cost": [1.0, 2.0], "day": [date(2024, 1, 1)] * 2}
     columns["kind"] = pa.array(["a", "b"]).dictionary_encode()
     parquet.write_table(pa.table(columns), path / "types.parquet")
+    tg.Ledger(path / "budget.sqlite", "claims", epsilon=2.0, delta=1e-5)
     return path
 
 
@@ -189,6 +286,8 @@ def arguments_of(folder, csv_file, parquet_file, model_file, tmp_path):
     def split(line):
         privacy, out = "--epsilon 1 --delta 1e-6", tmp_path / "model.json"
         fitting = f"{privacy} --out {out}"
+        sparse = "--target cost --features age --model sparse-linear --keep 1"
+        levels = "--target cost --features age,region --categorical region=north,south"
         return line.format(
             folder=folder,
             csv=csv_file,
@@ -203,6 +302,17 @@ def arguments_of(folder, csv_file, parquet_file, model_file, tmp_path):
             second="--moment-order 2 --moment-bound 9",
             types=folder / "types.parquet",
             linear=f"--target cost {fitting}",
+            fit=f"fit {csv_file} --target cost --features age {fitting}",
+            sparse=f"fit {csv_file} {sparse} {fitting}",
+            levels=f"fit {csv_file} {levels} {fitting}",
+            mean=f"mean {csv_file} --columns cost {privacy}",
+            describe=f"describe {csv_file} --columns cost {privacy}",
+            score=f"score {model_file} {csv_file} {privacy}",
+            search=f"search {csv_file} --target cost --features age,power {fitting}",
+            persons=f"plan squared --columns 5 {privacy} --persons 20000",
+            ledger=folder / "budget.sqlite",
+            new=tmp_path / "new.sqlite",
+            nothing="",
             huber="--model huber --features age",
             declared="--target cost --features age",
             counts=f"--target claims --model poisson {fitting}",
@@ -225,3 +335,13 @@ def test_a_bad_input_gets_one_sentence(line, call, arguments_of, tmp_path):
     assert (answer.code, answer.out) == (2, "")
     assert_one_sentence(answer.err)
     assert not (tmp_path / "model.json").exists()
+
+
+@pytest.mark.parametrize(("line", "words"), SAID)
+def test_the_sentence_says_what_is_wrong(line, words, call, arguments_of, folder, tmp_path):
+    answer = call(*arguments_of(line))
+    assert (answer.code, answer.out) == (2, "")
+    assert_one_sentence(answer.err)
+    assert words in answer.err
+    assert [*tmp_path.iterdir()] == []
+    assert len(tg.Ledger(folder / "budget.sqlite").lines()) == 1

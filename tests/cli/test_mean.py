@@ -54,32 +54,6 @@ def test_options_of_a_method_by_name(call, csv_file):
     assert "groups = 7" in answer.out
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--method", "clipped", "--option", "clip_norm"), "--option must give each option once"),
-        (("--method", "clipped", "--option", "=3"), "--option must give each option once"),
-        (
-            ("--method", "clipped", "--option", "clip_norm=1", "--option", "clip_norm=2"),
-            "--option must give each option once",
-        ),
-        (("--method", "clipped", "--option", "radius=1"), "radius must not be given with method"),
-        (("--method", "clipped", "--option", "clip_norm=far"), "clip_norm must be"),
-        (("--method", "clipped", "--option", "clip_norm=1e308"), "clip_norm must be"),
-        (("--method", "truncated", "--option", "n_groups=2.5"), "--groups must be"),
-        (
-            ("--method", "truncated", "--groups", "2", "--option", "n_groups=2"),
-            "--option must give each option once",
-        ),
-        (("--option", "clip_norm=1"), "clip_norm must be given with a method by name"),
-    ],
-)
-def test_a_bad_option_is_one_sentence(call, csv_file, options, words):
-    answer = call("mean", csv_file, "--columns", "cost", *PRIVACY, *options)
-    assert (answer.code, answer.out) == (2, "")
-    assert words in " ".join(answer.err.split())
-
-
 @pytest.mark.parametrize("name", MEANS)
 def test_help_lists_every_option_of_every_method(name):
     line = next(line for line in mean.__doc__.splitlines() if line.split()[:1] == [name])

@@ -1,4 +1,4 @@
-"""``--person`` and ``--max-rows``: the same fit as in Python, and what is refused."""
+"""``--person`` and ``--max-rows``: the same fit as in Python."""
 
 import json
 
@@ -109,26 +109,3 @@ def test_a_folder_of_files_has_the_model_of_one_file(file, tmp_path, call):
         assert f"on {N_PERSONS} persons" in answer.out
     assert models[0]["coef"] == models[1]["coef"]
     assert models[0]["certificate"] == models[1]["certificate"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--person", "patient"), "--person and --max-rows must be declared together"),
-        (("--max-rows", "3"), "--person and --max-rows must be declared together"),
-        (("--person", "patient", "--max-rows", "0"), "--max-rows must be"),
-        (("--person", "nobody", "--max-rows", "3"), "must have a column 'nobody'"),
-        (("--person-weight", "row"), "--person-weight must be left out without --person"),
-        (
-            ("--person", "patient", "--max-rows", "3", "--person-weight", "x"),
-            "--person-weight must be",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_one_sentence(file, tmp_path, call, options, message):
-    path, *_ = file
-    told = ["--target", "cost", "--drop", "patient"] if "patient" not in options else []
-    told = told or ["--target", "cost"]
-    answer = call("fit", path, *PRIVACY, *told, *options, "--out", tmp_path / "model.json")
-    assert answer.code == 2
-    assert message in " ".join(answer.err.split())

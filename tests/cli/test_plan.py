@@ -32,22 +32,6 @@ def test_persons_are_planned_for(capsys, monkeypatch):
     known = {"n_features": 5, "epsilon": 1.0, "delta": 1e-6, "persons": 20_000}
     found = tg.plan("squared", rows_per_person=[1, 3, 12], **known)
     assert capsys.readouterr().out == str(found) + "\n"
-    assert run(["plan", "squared", *sizes, "--rows-per-person", "few"]) == 2
-    assert "--rows-per-person must be numbers, such as 1,3,12; got 'few'" in capsys.readouterr().err
-    html = ["plan", "squared", "--columns", "5", "--delta", "1e-6", "--html"]
-    assert run([*html, "--persons", "20000", "--rows-per-person", "3"]) == 2
-
-
-def test_a_path_without_a_page_is_refused(capsys, tmp_path):
-    out = tmp_path / "plan.json"
-    assert run(["plan", "squared", *SIZES, "--json", "--out", str(out)]) == 2
-    assert "--out must be given with --html" in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_rows_that_are_not_given_are_asked_for(capsys):
-    assert run(["plan", "squared", "--columns", "5", "--epsilon", "1", "--delta", "1e-6"]) == 2
-    assert "--rows must be given, or " in capsys.readouterr().err
 
 
 def test_long_lines_are_folded(call):

@@ -96,23 +96,6 @@ def test_persons_are_those_of_the_fit_and_a_ledger_of_theirs_is_charged(call, tm
     assert call("score", model, file, *PRIVACY, *charged).code == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--target", "price"), "must have a column 'price'"),
-        (("--exposure", "years"), "--exposure must be None for a LinearRegression"),
-        (("--max-rows", "3"), "--max-rows must be left out without --person"),
-        (("--person", "region"), "--max-rows must be given beside --person"),
-        (("--pure",), "--delta must not be given with --pure"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence_and_exit_code_2(call, csv_file, model_file, options, words):
-    answer = call("score", model_file, csv_file, *PRIVACY, *options)
-    assert answer.code == 2
-    assert words in " ".join(answer.err.split())
-    assert "Traceback" not in answer.err
-
-
 def test_a_model_of_a_matrix_has_no_columns_to_look_for(call, csv_file, tmp_path):
     X = np.arange(1000.0)[:, None]
     tg.LinearRegression(epsilon=1.0, delta=1e-6).fit(X, X[:, 0]).save(tmp_path / "model.json")

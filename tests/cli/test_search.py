@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 import tailguard as tg
 
@@ -40,19 +39,3 @@ def test_a_search_is_charged_once(csv_file, tmp_path, call):
     assert (again.code, again.out) == (2, "")
     written = json.loads((tmp_path / "model.json").read_text())
     assert written["certificate"]["mode"] == "private"
-
-
-@pytest.mark.parametrize(
-    ("tried", "words"),
-    [
-        ("target", "--try must give each parameter its values once, such as"),
-        ("target=", "--try must be different names separated by commas"),
-        ("epsilon=1,2", "--try must name parameters among"),
-        ("level=0.5", "--try must name parameters among"),
-    ],
-)
-def test_what_cannot_be_tried_is_refused(tried, words, csv_file, tmp_path, call):
-    out = tmp_path / "model.json"
-    answer = call("search", csv_file, *FLAT, "--try", tried, *PRIVACY, "--out", out)
-    assert (answer.code, out.exists()) == (2, False)
-    assert words in " ".join(answer.err.split())

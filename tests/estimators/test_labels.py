@@ -95,9 +95,8 @@ def test_what_is_no_declaration_is_refused_before_anything_is_spent(model, class
     X, y = data()
     books = MemoryBooks()
     unfitted = model(classes=classes, epsilon=5.0, delta=1e-5, ledger=books)
-    with pytest.raises(tg.InputError, match=sentence) as refused:
+    with pytest.raises(tg.InputError, match=sentence):
         unfitted.fit(X, WORDS[kind](np.array(["no", "yes"])[y]))
-    assert str(refused.value).count("\n") == 0
     assert books.reserved == MemoryBooks().reserved
     assert not hasattr(unfitted, "classes_")
 

@@ -17,9 +17,7 @@ from support.person_attack import (
     overheard,
 )
 from support.solvers import FEW_ROUNDS
-from support.told import Told
 from tailguard.data.rows import persons as persons_module
-from tailguard.progress import listening
 from tailguard.summaries.score import ScoreStatistics
 
 RNG = np.random.default_rng(0)
@@ -160,53 +158,6 @@ def test_intervals_hold_where_all_rows_of_a_person_are_alike():
         of = (found.explained, found.deviance, found.auc)
         missed += [not each.low <= true <= each.high for each, true in zip(of, truth, strict=True)]
     assert missed.max() <= 4
-
-
-# What leaves ------------------------------------------------------------------------------------
-
-
-def neighbours():
-    """One person has a void row, or a thousand of them; and there are rows of nobody."""
-    for n_void, n_nobody in ((1, 0), (1_000, 0), (3, 5_000)):
-        more = n_void + n_nobody
-        keys = [*KEYS, *["void"] * n_void, *[None] * n_nobody]
-        yield (
-            np.concatenate([X, np.full((more, 2), np.nan)]),
-            np.concatenate([ILL, np.full(more, 7.0)]),
-            keys,
-        )
-
-
-def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
-    told = []
-    for number, (rows, y, keys) in enumerate(neighbours()):
-        heard, point = Told(), tmp_path / str(number)
-        with listening(heard):
-            found = sick().private_score(rows, y, person=keys, checkpoint=point, **RICH)
-        words = (repr(found), found.explain(), found.notes, found.certificate.to_json())
-        told.append((words, found.explained, found.deviance, found.auc, heard.heard))
-    assert told[1] == told[0]
-    assert told[2] == told[0]
-
-
-def test_errors_tell_no_number_of_rows():
-    said, nothing = set(), np.zeros(len(KEYS))
-    for more in (0, 1_000):
-        rows, y = np.concatenate([X, X[:more]]), np.append(ILL, ILL[:more])
-        keys = np.append(KEYS, np.zeros(more, dtype=int))
-        for given in (
-            (rows, y[:-1], {"person": keys}),
-            (rows, y, {"person": keys[:-1]}),
-            (rows, y[:, None, None], {"person": keys}),
-            (rows, y, {"person": keys, "offset": nothing[:-1]}),
-            (rows[:, :, None], y, {"person": keys}),
-            (rows[:, :0], y, {"person": keys}),
-        ):
-            with pytest.raises(tg.InputError) as error:
-                sick().private_score(*given[:2], **given[2], **RICH)
-            said.add(str(error.value))
-    assert len(said) == 5
-    assert not any(re.search(r"\d{2}", sentence) for sentence in said)
 
 
 def test_the_score_of_a_row_does_not_depend_on_how_many_rows_others_have():

@@ -199,27 +199,6 @@ def test_one_row_a_person_is_the_fit_of_rows_up_to_what_is_drawn():
     assert persons.certificate_.planned == rows.certificate_.planned
 
 
-def test_means_are_those_of_persons():
-    once = np.average(X + 1.0, axis=0, weights=SHARE)
-    for how in (
-        {},
-        {"method": "clipped"},
-        {"method": "clamped", "n_groups": 1},
-        {"method": "truncated", "n_groups": 1, "threshold": 9.0},
-        {"method": "truncated", "n_groups": 5, "threshold": 9.0},
-        {"method": "clamped"},
-        {"method": "clipped", "clip_norm": 9.0},
-    ):
-        found = tg.mean(X + 1.0, person=KEYS, max_rows=8, **how, **BUDGET)
-        np.testing.assert_allclose(found.value, once, atol=0.05)
-        assert found.certificate.n_rows == N_PERSONS
-    pure = tg.mean(
-        X + 1.0, person=KEYS, max_rows=8, method="clamped", n_groups=1, guarantee=tg.PureDP(6.0),
-        random_state=0,
-    )  # fmt: skip
-    np.testing.assert_allclose(pure.value, once, atol=0.1)
-
-
 def test_the_general_form_takes_persons_with_a_constraint_or_without():
     given = {"person": KEYS, "max_rows": 8}
     solved = tg.minimize(tg.losses.Squared(), X, COSTS, intercept=True, **given, **BUDGET)

@@ -7,7 +7,6 @@ import pytest
 import tailguard as tg
 from support.registered import ESTIMATORS
 from support.targets import takes_labels, target_for
-from tailguard.means.choice import MEANS
 from tailguard.solvers.registry import SOLVERS
 
 RNG = np.random.default_rng(0)
@@ -32,9 +31,8 @@ def test_estimators_by_other_solvers_refuse_weights(name, solver):
     kind = ESTIMATORS[name]
     options = {"classes": (0, 1)} if takes_labels(kind) else {}
     model = kind(solver=STATED[solver], **options, **WEIGHED)
-    with pytest.raises(tg.InputError) as refused:
+    with pytest.raises(tg.InputError):
         model.fit(X, target_for(kind, X[:, 0], RNG), sample_weight=WEIGHTS)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("solver", STATED)
@@ -43,12 +41,6 @@ def test_minimize_by_other_solvers_refuses_weights(solver):
     constraint = None if solver == "hard-thresholding" else BALL
     with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
         tg.minimize(tg.losses.Squared(), X, X[:, 0], constraint=constraint, **told)
-
-
-@pytest.mark.parametrize("method", [name for name in MEANS if name != "clipped"])
-def test_means_by_other_methods_refuse_weights(method):
-    with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
-        tg.mean(X, method=method, sample_weight=WEIGHTS, **WEIGHED)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

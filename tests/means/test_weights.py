@@ -110,9 +110,8 @@ PURE = [{"guarantee": tg.PureDP(2.0)}, {"guarantee": tg.PureDP(2.0), "method": "
     "options", [*OTHERS, *({"method": "clipped", **each} for each in STATED), *PURE]
 )
 def test_what_does_not_release_the_total_weight_refuses_weights(options):
-    with pytest.raises(tg.InputError, match="sample_weight must be None unless") as refused:
+    with pytest.raises(tg.InputError, match="sample_weight must be None unless"):
         tg.mean(TABLE, **{**WEIGHED, "guarantee": tg.ZCDP(2.0), **options})
-    assert "\n" not in str(refused.value)
 
 
 def test_a_moment_is_replaced_by_released_scales():

@@ -42,11 +42,6 @@ def test_without_a_bound_it_takes_that_of_the_data():
     assert tg.papers.baselines.robust_mean(np.zeros(10)) == 0.0
 
 
-def test_it_says_that_it_is_not_private():
-    assert "NON-PRIVATE" in tg.papers.baselines.__doc__
-    assert "NON-PRIVATE" in tg.papers.baselines.robust_mean.__doc__
-
-
 @pytest.mark.parametrize(
     "options", [{"failure_probability": 0.6}, {"failure_probability": 0}, {"moment_bound": -1.0}]
 )

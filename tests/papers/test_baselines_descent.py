@@ -70,8 +70,9 @@ def test_void_records_count_as_zero():
 
 def test_it_is_flagged_and_says_so():
     assert NonPrivateFit.private is False
-    assert "NON-PRIVATE" in robust_gradient_descent.__doc__
-    assert "NON-PRIVATE" in tg.papers.baselines.robust_mean.__doc__
+    baselines = tg.papers.baselines
+    for each in (robust_gradient_descent, baselines.robust_mean, baselines):
+        assert "NON-PRIVATE" in each.__doc__
 
 
 @pytest.mark.parametrize(

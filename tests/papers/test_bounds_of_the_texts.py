@@ -32,10 +32,8 @@ def same(found, told):
 
 def test_xu_table_1_rows_1_and_2_bassily():
     same(quoted.lipschitz_bound(**SIZES, epsilon=EPS), 1 / sqrt(N) + sqrt(D) / (N * EPS))
-    same(
-        quoted.lipschitz_strongly_convex_bound(**SIZES, epsilon=EPS),
-        1 / N + D / (N**2 * EPS**2),
-    )
+    strong = quoted.lipschitz_strongly_convex_bound(**SIZES, epsilon=EPS)
+    same(strong, 1 / N + D / (N**2 * EPS**2))
 
 
 @pytest.mark.parametrize("theta", [1.5, 2.0, 4.0])
@@ -52,30 +50,20 @@ def test_a_growth_of_1_is_refused():
 @ORDERS
 @pytest.mark.parametrize("r", [0.5, 7.0])
 def test_xu_table_1_rows_6_to_8_lowy(k, r):
-    told = {"moment_order": k, "scale": r}
+    told, power = {**SIZES, "moment_order": k, "scale": r}, (k - 1) / k
     cost = sqrt(D) / (EPS * N)
-    same(
-        quoted.norm_bound(**SIZES, epsilon=EPS, **told),
-        r * (1 / sqrt(N) + cost ** ((k - 1) / k)),
-    )
     slower = ((1 / r) ** (1 / 4) * cost) ** (4 * (k - 1) / (5 * k - 1))
+    convex, strong = 1 / sqrt(N) + cost**power, 1 / N + cost ** (2 * power)
+    same(quoted.norm_bound(epsilon=EPS, **told), r * convex)
     same(
-        quoted.norm_bound_unlipschitz(**SIZES, epsilon=EPS, **told),
-        r * (1 / sqrt(N) + max(slower, cost ** ((k - 1) / k))),
+        quoted.norm_bound_unlipschitz(epsilon=EPS, **told),
+        r * (1 / sqrt(N) + max(slower, cost**power)),
     )
-    same(
-        quoted.norm_strongly_convex_bound(**SIZES, epsilon=EPS, **told),
-        r**2 * (1 / N + cost ** (2 * (k - 1) / k)),
-    )
+    same(quoted.norm_strongly_convex_bound(epsilon=EPS, **told), r**2 * strong)
     cost = sqrt(D) / (sqrt(RHO) * N)
-    same(
-        quoted.norm_lower_bound(**SIZES, rho=RHO, **told),
-        r * (1 / sqrt(N) + cost ** ((k - 1) / k)),
-    )
-    same(
-        quoted.norm_strongly_convex_lower_bound(**SIZES, rho=RHO, **told),
-        r**2 * (1 / N + cost ** (2 * (k - 1) / k)),
-    )
+    convex, strong = 1 / sqrt(N) + cost**power, 1 / N + cost ** (2 * power)
+    same(quoted.norm_lower_bound(rho=RHO, **told), r * convex)
+    same(quoted.norm_strongly_convex_lower_bound(rho=RHO, **told), r**2 * strong)
 
 
 def test_the_slower_rate_of_row_7_is_the_slower_one_for_small_scales():

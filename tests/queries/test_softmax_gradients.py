@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.queries.loss_differences import examples
+from support.queries.histograms import loss_differences
 from support.sources import QuietSource
 from support.stages import once
 from tailguard.data.rows.arrays import make_rows
@@ -92,7 +92,7 @@ def test_what_does_not_fit_is_refused(query, state):
 
 def test_a_gain_that_is_cut_lower_is_cut_for_every_input():
     """A worst record goes from an endless gain to an endless loss."""
-    (example,) = (e for e in examples() if e.name == "loss-differences/gains")
+    (example,) = (e for e in loss_differences() if e.name == "loss-differences/gains")
     calibration = example.query.calibrate(100, 3, 1.0)
     answers = []
     for *row, target in (example.old, example.new):

@@ -1,8 +1,5 @@
 """Summaries of persons: what they aim at, who is counted, and what they may not tell."""
 
-import json
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,9 +13,7 @@ from support.person_attack import (
     check_overheard,
     overheard,
 )
-from support.told import Told
 from tailguard.data.rows import persons as persons_module
-from tailguard.progress import listening
 from tailguard.summaries.statistics import Statistics
 
 RNG = np.random.default_rng(0)
@@ -168,61 +163,6 @@ def test_keys_and_orders_of_rows_change_no_bit():
     assert beside.certificate.unit.person == "person"
 
 
-# What leaves ------------------------------------------------------------------------------------
-
-
-def neighbours(n_persons=800):
-    """One person has a void row, or a thousand of them; and there are rows of nobody."""
-    rng = np.random.default_rng(2)
-    keys = np.repeat(np.arange(n_persons), rng.integers(1, 8, n_persons)).astype(object)
-    X = rng.standard_normal((len(keys), 2))
-    for n_void, n_nobody in ((1, 0), (1_000, 0), (3, 5_000)):
-        void = np.full((n_void + n_nobody, 2), np.nan)
-        yield np.concatenate([X, void]), [*keys, *["void"] * n_void, *[None] * n_nobody]
-
-
-def all_that_leaves(folder, X, keys):
-    named = {"person": keys, "max_rows": 5, "guarantee": tg.GDP(2.0)}
-    ledger = tg.Ledger(folder / "l.sqlite", "t", guarantee=tg.GDP(9.0), person="person")
-    told = Told()
-    with listening(told):
-        found = tg.describe(X, **named, random_state=0, checkpoint=folder / "point")
-    tg.describe(X, **named, ledger=ledger)
-    lines = [line.data() for line in ledger.lines()[:2]]
-    report = found.report().to_json()
-    return {
-        "words": [repr(found), found.explain(), found._repr_html_(), found.notes],
-        "numbers": [found.quantiles.tolist(), found.mean.tolist(), found.std.tolist()],
-        "certificate": found.certificate.to_json(),
-        "histogram": repr(tg.histogram(X, 5, **named, random_state=0)),
-        "ledger": [{k: v for k, v in line.items() if k != "released_by"} for line in lines],
-        "report": report,
-        "heard": told.heard,
-    }
-
-
-def test_nothing_that_leaves_depends_on_the_number_of_rows(tmp_path):
-    told = []
-    for number, (X, keys) in enumerate(neighbours()):
-        (folder := tmp_path / str(number)).mkdir()
-        told.append(all_that_leaves(folder, X, keys))
-    assert told[1] == told[0]
-    assert told[2] == told[0]
-    assert json.loads(told[0]["certificate"])["n_rows"] == 801
-
-
-def test_errors_tell_no_number_of_rows():
-    said = set()
-    for X, keys in neighbours():
-        named = {"max_rows": 5, "guarantee": tg.GDP(2.0)}
-        for matrix, own in ((X, keys[:-1]), (X[:, :0], keys), (X[:, :, None], keys)):
-            with pytest.raises(tg.InputError) as error:
-                tg.describe(matrix, person=own, **named)
-            said.add(str(error.value))
-    assert len(said) == 2  # one of keys, one of shapes
-    assert not any(re.search(r"\d{3}", sentence) for sentence in said)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -235,16 +175,6 @@ def test_errors_tell_no_number_of_rows():
 def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
     with pytest.raises(tg.InputError, match=message):
         tg.describe(TABLE, schema=SCHEMA, **PROMISE, **options)
-
-
-def test_a_ledger_of_rows_refuses_a_summary_of_persons(tmp_path):
-    ledger = tg.Ledger(tmp_path / "l.sqlite", "rows", epsilon=9.0, delta=1e-5)
-    private = {"epsilon": 1.0, "delta": 1e-6, "ledger": ledger, "person": "id", "max_rows": 8}
-    with pytest.raises(tg.BudgetError, match="must count persons by 'id'"):
-        tg.describe(TABLE[[*NUMBERS, "id"]], **private)
-    with pytest.raises(tg.BudgetError, match="must count persons by 'id'"):
-        tg.rows_per_person(TABLE["id"], ledger=ledger, epsilon=1.0, delta=1e-6)
-    assert len(ledger.lines()) == 1
 
 
 # A whole description, overheard -----------------------------------------------------------------

@@ -171,9 +171,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
 def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
-    with pytest.raises(tg.InputError, match=message) as refused:
+    with pytest.raises(tg.InputError, match=message):
         tg.describe(TABLE[[*NUMBERS, "w"]], **{**PROMISE, **options})
-    assert "\n" not in str(refused.value)
 
 
 def test_a_schema_may_declare_them_and_files_have_the_same_bits(tmp_path):

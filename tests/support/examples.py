@@ -8,15 +8,23 @@ import support.queries
 from tailguard.audit.worst_pairs import worst_pair
 from tailguard.queries.registry import QUERIES
 
-FILES = {each.name.replace("_", "-") for each in iter_modules(support.queries.__path__)}
-"""The names of queries that have a file of further examples."""
+FILES = [
+    import_module(f"support.queries.{each.name}") for each in iter_modules(support.queries.__path__)
+]
+MORE = {
+    name.replace("_", "-"): further
+    for file in FILES
+    for name, further in vars(file).items()
+    if getattr(further, "__module__", "") == file.__name__
+}
+"""Further examples of queries, by functions of their names."""
 
 
 def query_examples():
     for name in QUERIES:
         found = [worst_pair(name)]
-        if name in FILES:
-            found += import_module(f"support.queries.{name.replace('-', '_')}").examples()
+        if name in MORE:
+            found += MORE[name]()
         yield from found
         yield from by_weight(found)
 

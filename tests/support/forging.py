@@ -53,6 +53,14 @@ def searched():
     return search.fit(X, Y).certificate_
 
 
+def descended(schedule, guarantee, **options):
+    options |= {"schedule": schedule, "clip_norm": 1.0}
+    return minimised("noisy-gradient-descent", guarantee, **options)
+
+
+USUAL = tg.ApproxDP(**APPROX)
+
+
 RUNS = {
     "fit": partial(fitted, tg.LinearRegression, **APPROX),
     "fit in mu": partial(fitted, tg.HuberRegression, guarantee=tg.GDP(0.5)),
@@ -63,32 +71,9 @@ RUNS = {
     "trimmed mean": partial(averaged, guarantee=tg.ZCDP(1.0), method="trimmed", low=-5.0, high=5.0),
     "early stop": stopped,
     "search": searched,
-    "samples": partial(
-        minimised,
-        "noisy-gradient-descent",
-        tg.ApproxDP(1.0, 1e-6),
-        schedule="sampled",
-        batch_rows=200,
-        n_steps=40,
-        clip_norm=1.0,
-    ),
-    "shuffled passes": partial(
-        minimised,
-        "noisy-gradient-descent",
-        tg.ApproxDP(1.0, 1e-6),
-        schedule="shuffled",
-        n_batches=20,
-        n_steps=20,
-        clip_norm=1.0,
-    ),
-    "blocks": partial(
-        minimised,
-        "noisy-gradient-descent",
-        tg.GDP(1.0),
-        schedule="disjoint",
-        n_steps=10,
-        clip_norm=1.0,
-    ),
+    "samples": partial(descended, "sampled", USUAL, batch_rows=200, n_steps=40),
+    "shuffled passes": partial(descended, "shuffled", USUAL, n_batches=20, n_steps=20),
+    "blocks": partial(descended, "disjoint", tg.GDP(1.0), n_steps=10),
     "sample and aggregate": partial(minimised, "sample-and-aggregate", tg.ApproxDP(2.0, 1e-5)),
 }
 

@@ -161,9 +161,8 @@ def test_declared_dates_are_features_with_constants_and_marks():
     ],
 )
 def test_what_is_no_declaration_of_dates_is_refused(declared, words):
-    with pytest.raises(tg.InputError, match=words) as caught:
+    with pytest.raises(tg.InputError, match=words):
         tg.Schema(dates=declared)
-    assert "\n" not in str(caught.value)
 
 
 def test_dates_have_no_levels_and_no_other_place():
@@ -215,9 +214,8 @@ def test_a_zone_of_an_unknown_type_is_not_asked():
     ],
 )
 def test_a_format_that_reads_no_date_or_another_one_elsewhere_is_refused(pattern, sentence):
-    with pytest.raises(tg.InputError, match=sentence) as refused:
+    with pytest.raises(tg.InputError, match=sentence):
         checked_dates({"issued": DAYS | {"format": pattern}})
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A search that protects persons: one unit for the count, every try and its score."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -92,26 +91,6 @@ def test_candidates_that_protect_rows_alone_are_refused(table, monkeypatch):
     )
     with pytest.raises(tg.InputError, match=r"candidate \{solver=.*person must be None for Noisy"):
         rows.fit(table, target="y")
-
-
-def test_nothing_that_leaves_depends_on_the_number_of_rows():
-    """One person has a void row, or a thousand of them; and there are rows of nobody."""
-    told = []
-    for n_void, n_nobody in ((1, 0), (1_000, 0), (3, 5_000)):
-        void = np.full((n_void + n_nobody, 3), np.nan)
-        rows = np.concatenate([np.column_stack([X, Y]), void])
-        keys = [*KEYS, *["void"] * n_void, *[None] * n_nobody]
-        found = search(person=None).fit(rows[:, :2], rows[:, 2], person=keys)
-        told.append(
-            {
-                "best": [found.best_index_, found.best_score_, *found.best_estimator_.coef_],
-                "words": [found.explain(), found.best_estimator_.summary(), found.notes_],
-                "certificate": json.loads(found.certificate_.to_json()),
-            }
-        )
-    assert told[1] == told[0]
-    assert told[2] == told[0]
-    assert told[0]["certificate"]["n_rows"] == N_PERSONS + 1
 
 
 SEEN = []

@@ -155,40 +155,24 @@ def test_a_larger_budget_buys_a_larger_clip_level_up_to_the_largest_gradient():
 
 # What is refused, before any budget is reserved.
 
+CUT_BALL = tg.sets.Intersection(tg.sets.L1Ball(1.0), tg.sets.Box(-1, 1))
+
 
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (Problem(tg.losses.Poisson(), 500, 2, constraint=tg.sets.L2Ball(1.0)), "single score"),
-        (
-            Problem(
-                tg.losses.RecordGradient(lambda w, x, y: w), 500, 2, constraint=tg.sets.L2Ball(1.0)
-            ),
-            "single score",
-        ),
-        (Problem(tg.losses.Squared(), 500, 2), "finite diameter"),
-        (
-            Problem(tg.losses.Squared(), 500, 2, constraint=tg.sets.Box([0.0], [1.0])),
-            "vectors of 2 weights",
-        ),
-        (
-            Problem(
-                tg.losses.Squared(),
-                500,
-                2,
-                constraint=tg.sets.Intersection(tg.sets.L1Ball(1.0), tg.sets.Box(-1, 1)),
-            ),
-            "projection is exact",
-        ),
-        (
-            Problem(tg.losses.Squared(), 500, 2, constraint=tg.sets.L2Ball(1.0), has_offset=True),
-            "offset must be None",
-        ),
+        ({"loss": tg.losses.Poisson()}, "single score"),
+        ({"loss": tg.losses.RecordGradient(lambda w, x, y: w)}, "single score"),
+        ({"constraint": None}, "finite diameter"),
+        ({"constraint": tg.sets.Box([0.0], [1.0])}, "vectors of 2 weights"),
+        ({"constraint": CUT_BALL}, "projection is exact"),
+        ({"has_offset": True}, "offset must be None"),
     ],
 )
 def test_what_the_proof_does_not_cover_is_refused_by_the_plan(problem, message):
+    usual = {"loss": tg.losses.Squared(), "constraint": tg.sets.L2Ball(1.0)}
     with pytest.raises(tg.InputError, match=message):
-        Localised().plan(problem, tg.GDP(1.0))
+        Localised().plan(Problem(n_rows=500, n_features=2, **{**usual, **problem}), tg.GDP(1.0))
 
 
 def test_no_constraint_is_needed_where_the_solver_knows_the_diameter():

@@ -1,6 +1,7 @@
 """The correction by contributions: where it goes, what it states, and what it leaves unstated."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -49,19 +50,24 @@ def fitted(X, y, seed, epsilon=4.0):
     return tg.LinearRegression(epsilon=epsilon, delta=1e-6, random_state=seed).fit(X, y)
 
 
-@pytest.mark.long
-def test_intervals_hold_the_slopes_that_least_squares_has_on_the_same_records():
+def check_intervals(records, fitted, best, *, n_fits, least_given=0.95):
+    """Check how many intervals of fits are given, and that they hold the best coefficients."""
     held, given = [], []
-    for seed in range(10):
-        X, y = claims(seed)
+    for seed in range(n_fits):
+        X, y = records(seed)
         model = fitted(X, y, seed)
         low, high = model.conf_int().T
-        own = least_squares(model, X, y)
+        own = best(model, X, y)
         known = np.isfinite(low)
         given.append(known)
         held.append(((low <= own) & (own <= high))[known])
-    assert np.mean(given) > 0.95
+    assert np.mean(given) > least_given
     assert np.concatenate(held).mean() >= 0.93
+
+
+@pytest.mark.long
+def test_intervals_hold_the_slopes_that_least_squares_has_on_the_same_records():
+    check_intervals(claims, fitted, least_squares, n_fits=10)
 
 
 def test_rounds_alone_miss_what_the_correction_finds():
@@ -168,20 +174,21 @@ def fitted_likelihood(kind, X, y, seed, **how):
     return model.fit(X, y)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["outcomes", "counts"])
-def test_intervals_hold_the_best_coefficients_of_a_likelihood_that_is_wrong(kind):
-    held, given = [], []
-    for seed in range(8):
-        X, y = likelihoods(kind, seed)
-        model = fitted_likelihood(kind, X, y, seed, epsilon=2.0)
-        own = likeliest(model, X, y)
-        low, high = model.conf_int().T
-        known = np.isfinite(low)
-        given.append(known)
-        held.append(((low <= own) & (own <= high))[known])
-    assert np.mean(given) > 0.95
-    assert np.concatenate(held).mean() >= 0.93
+# In small tables, from n * mu of about 1,000 on, noise hides the curvature of the rounds.
+@pytest.mark.parametrize(
+    ("kind", "n_rows", "epsilon", "least_given"),
+    [
+        pytest.param("outcomes", N_ROWS, 2.0, 0.95, marks=pytest.mark.long),
+        pytest.param("counts", N_ROWS, 2.0, 0.95, marks=pytest.mark.long),
+        ("counts", 4_000, 1.5, 0.9),
+    ],
+)
+def test_intervals_hold_the_best_coefficients_of_a_likelihood_that_is_wrong(
+    kind, n_rows, epsilon, least_given
+):
+    records = partial(likelihoods, kind, n_rows=n_rows)
+    fit = partial(fitted_likelihood, kind, epsilon=epsilon)
+    check_intervals(records, fit, likeliest, n_fits=8, least_given=least_given)
 
 
 def test_the_curvature_of_a_likelihood_is_released_again_where_early_rounds_lead():
@@ -302,18 +309,3 @@ def test_predictions_stay_where_the_rounds_did_not_settle_or_lost_much_of_the_ro
         assert found.noise is noise
     else:
         assert found is fit
-
-
-def test_intervals_of_small_tables_of_counts_hold_and_are_given():
-    """From n * mu of about 1,000 on, where noise hides the curvature of the rounds."""
-    held, given = [], []
-    for seed in range(8):
-        X, y = likelihoods("counts", seed, n_rows=4_000)
-        model = fitted_likelihood("counts", X, y, seed, epsilon=1.5)
-        own = likeliest(model, X, y)
-        low, high = model.conf_int().T
-        known = np.isfinite(low)
-        given.append(known)
-        held.append(((low <= own) & (own <= high))[known])
-    assert np.mean(given) > 0.9
-    assert np.concatenate(held).mean() >= 0.93
