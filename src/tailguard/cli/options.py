@@ -81,7 +81,6 @@ def existing(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text, exists=True, dir_okay=False)
 
 
-FileOption = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
 TableOption = Annotated[
     Path,
     typer.Argument(
