@@ -31,7 +31,9 @@ from tailguard.cli.arguments import destination, promise_of, write_text
 from tailguard.cli.printing import print_plain
 from tailguard.ledger.report import history_content, history_text, summary_content, summary_text
 
-app = typer.Typer(help=options.page(__doc__), add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(
+    help=options.page(__doc__), add_completion=False, rich_markup_mode=options.markup_mode()
+)
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
 Name = Annotated[
@@ -181,4 +183,4 @@ def _read(path: Path) -> Any:
 
 
 for command in (create, show, history, verify, export):
-    app.command(help=options.page(command.__doc__))(command)
+    app.command(**options.pages(command.__doc__))(command)
