@@ -115,7 +115,9 @@ def predict(
     else:
         n_rows = write_texts(out, texts)
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
-    for sentence in unpredicted.sentences():
+    mode = fitted.certificate_.mode
+    marks = () if mode == "private" else (f"MODEL is of a {mode}. So are its predictions.",)
+    for sentence in (*marks, *unpredicted.sentences()):
         print_wrapped(Console(stderr=True), sentence)
 
 
