@@ -41,7 +41,7 @@ def page(doc: str | None) -> str:
     )
 
 
-def pages(doc: str | None) -> dict[str, str]:
+def pages(doc: str | None) -> dict[str, Any]:
     """Return the help page of a docstring, and its first sentence for the list of commands."""
     text = page(doc)
     return {"help": text, "short_help": text.partition("\n\n")[0]}

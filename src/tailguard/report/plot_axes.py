@@ -21,8 +21,14 @@ def axes_for(result: Any, ax: "Axes | None") -> "Axes":
         ax = pyplot.subplots(layout="constrained")[1]
     mode = "private" if result is None else certificate_of(result).mode
     if mode != "private":
-        watermark = {"ha": "center", "va": "center", "fontsize": "x-large", "rotation": 20.0}
-        ax.annotate(mode, (0.5, 0.5), xycoords="axes fraction", color="C3", alpha=0.4, **watermark)
+        watermark: dict[str, Any] = {
+            "fontsize": "x-large",
+            "rotation": 20.0,
+            "color": "C3",
+            "alpha": 0.4,
+        }
+        middle: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center", "va": "center"}
+        ax.annotate(mode, (0.5, 0.5), **middle, **watermark)
     return ax
 
 
