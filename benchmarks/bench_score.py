@@ -1,20 +1,21 @@
 """Coverage of the intervals of private scores for a model's score on a population.
 
-    python benchmarks/bench_score.py [--quick] [--tables 40] [--out FILE.json]
+    python benchmarks/bench_score.py [--quick] [--tables 160] [--out FILE.json]
 
 One model per distribution is fitted once; each table is drawn anew, and the true score is that on
 300 000 rows. A line is a distribution and an epsilon: the share of tables with a score and, of
-these, the share of intervals that hold, the root mean square error and the mean width; for labels
-also the first two for the area.
+these, the share of intervals that hold, the root mean square error and the mean width; for two
+labels also the first two for the area, and for three classes for the accuracy.
 """
 
 import argparse
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 import tailguard as tg
 from tailguard.losses.squared import Squared
@@ -28,7 +29,9 @@ LAWS = {
     "counts": tg.PoissonRegression,
     "rare counts": tg.PoissonRegression,
     "costs": tg.GammaRegression,
+    "three classes": partial(tg.LogisticRegression, classes=(0, 1, 2)),
 }
+SLOPES = [[1.0, 0.0, -1.0], [-0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]  # of the scores of three classes
 
 
 def draw(law, n_rows, rng):
@@ -46,12 +49,22 @@ def draw(law, n_rows, rng):
         "counts": lambda: rng.poisson(mean).astype(float),
         "rare counts": lambda: rng.poisson(0.05 * np.exp(np.clip(0.5 * eta, -2, 2))).astype(float),
         "costs": lambda: mean * rng.gamma(0.7, 1.0 / 0.7, n_rows),
+        "three classes": lambda: class_of(X @ SLOPES + [0.0, 0.0, -1.0], rng),
     }
     return X, targets[law]()
 
 
+def class_of(scores, rng):
+    """Draw the class of each row by its scores: the third one is the rarest."""
+    return (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
 def truth_of(model, X, y):
-    """Return the share of the deviance that the model explains, and the area under the curve."""
+    """Return the share of the deviance that the model explains, and its area or its accuracy."""
+    if len(getattr(model, "classes_", ())) > 2:
+        shares = np.bincount(y) / len(y)
+        loss = log_loss(y, model.predict_proba(X))
+        return 1.0 + loss / (shares @ np.log(shares)), (model.predict(X) == y).mean()
     score, loss = model._score_of(X), model._loss()
     loss = loss if loss.link.curved else Squared()
     mean = y.mean()
@@ -65,7 +78,7 @@ def truth_of(model, X, y):
 
 def row(law, epsilon, model, truth, tables):
     """Score all tables at an epsilon."""
-    (truth, area), errors, widths, held, areas = truth, [], [], [], []
+    (truth, second), errors, widths, held, others = truth, [], [], [], []
     for number, table in enumerate(tables):
         found = model.private_score(*table, epsilon=epsilon, delta=1e-6, random_state=number)
         own = found.explained
@@ -73,23 +86,23 @@ def row(law, epsilon, model, truth, tables):
             errors.append(own.value - truth)
             widths.append(own.high - own.low)
             held.append(own.low <= truth <= own.high)
-            if found.auc is not None:
-                auc = found.auc
-                areas.append((auc.low <= area <= auc.high, auc.value - area))
+            if (other := found.auc or found.accuracy) is not None:
+                others.append((other.low <= second <= other.high, other.value - second))
     told = {"law": law, "epsilon": epsilon, "tables": len(errors)}
     if errors:
         root = float(np.sqrt(np.mean(np.square(errors))))
         told |= {"held": float(np.mean(held)), "error": root, "width": float(np.mean(widths))}
-    if areas:
-        inside, off = np.transpose(areas)
-        told |= {"area held": inside.mean(), "area error": float(np.sqrt(np.mean(off**2)))}
+    if others:
+        inside, off = np.transpose(others)
+        name = "area" if found.auc is not None else "accuracy"
+        told |= {f"{name} held": inside.mean(), f"{name} error": float(np.sqrt(np.mean(off**2)))}
     return told
 
 
 def main():
     """Print a line per law and budget."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tables", type=int, default=40)
+    parser.add_argument("--tables", type=int, default=160)
     parser.add_argument("--quick", action="store_true", help="three tables")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

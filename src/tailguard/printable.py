@@ -8,6 +8,7 @@ ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Stan
 (characters that change the direction of the following text).
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -22,6 +23,21 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     r"""Return a text of several lines, with each line printable."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def json_words(data: object) -> str:
+    r"""Return plain data as JSON with letters of all languages; unprintable characters are escaped.
+
+    Examples
+    --------
+    >>> json_words({"Größe": "\u202e"})
+    '{"Größe": "\\u202e"}'
+    """
+    text = json.dumps(data, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    # Half of a surrogate pair, which no file in UTF-8 may contain, is unprintable as well.
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 def four_digits(value: float | int | str) -> str:

@@ -36,21 +36,38 @@ def test_a_page_of_help_is_wrapped_by_the_screen_alone(command, call):
     check_page(answer.out, 80)
 
 
-@pytest.mark.long
-def test_a_narrow_screen_folds_prose_and_commands():
-    """In a process of its own: pages are folded once, when commands are imported."""
+def pages_at(width, *commands):
+    """Help pages from a process of its own: they are folded once, when commands are imported."""
     code = (
         "from tailguard.cli.app import app\n"
-        "for command in ('fit', 'search', 'schema', 'mean', 'describe', 'ledger create'):\n"
+        f"for command in {commands}:\n"
         "    app([*command.split(), '--help'], standalone_mode=False)"
     )
+    environment = os.environ | {"COLUMNS": str(width)}
     pages = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"COLUMNS": "60"}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert pages.stdout.count("Usage:") == 6
-    assert "…" not in pages.stdout
-    check_page(pages.stdout, 60)
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert pages.stdout.count("Usage:") == len(commands)
+    return pages.stdout
+
+
+@pytest.mark.long
+def test_a_narrow_screen_folds_prose_and_commands():
+    pages = pages_at(60, "fit", "search", "schema", "mean", "describe", "ledger create")
+    assert "…" not in pages
+    check_page(pages, 60)
+
+
+@pytest.mark.long
+def test_names_of_options_are_whole_on_a_screen_of_50_columns():
+    """Tables have no room for them there, so pages have lists."""
+    pages = pages_at(50, "fit", "mean", "ledger", "")
+    assert "…" not in pages
+    assert not re.search(r"\w\.\.\.", pages)
+    assert "[bold]" not in pages
+    assert pages.count("  --no-check-records  ") == 2
+    assert max(map(len, pages.splitlines())) <= 50
+    assert "\n    tailguard fit claims.csv --target cost \\\n        --epsilon 1" in pages
 
 
 def test_there_are_pages_of_the_ledger_too():
@@ -63,7 +80,7 @@ def test_commands_are_folded_where_a_screen_is_narrow(columns, monkeypatch):
     page = options.page(
         "Head.\n\n\\b\n  tailguard fit a.csv --target cost --epsilon 1 \\\n      --out b.json"
     )
-    command = page.split("\n\n")[1]
+    command = page.split("\n\n")[1].removeprefix("\b\n")  # click's mark of whole lines
     assert max(map(len, command.split("\n"))) <= columns
     assert re.sub(r" \\\n +", " ", command).split() == (
         ["tailguard", "fit", "a.csv", "--target", "cost", "--epsilon", "1", "--out", "b.json"]

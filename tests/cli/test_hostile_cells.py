@@ -138,7 +138,9 @@ def test_a_broken_line_is_a_void_record(tmp_path, rows, call):
 def predictions(call, model, path, n_empty=0):
     answer = call("predict", model, path)
     assert answer.code == 0
-    said = " ".join(answer.err.split())
+    mark, *others = answer.err.splitlines()
+    assert "NOT PRIVATE" in mark
+    said = " ".join(others)
     assert said == (n_empty > 0) * (
         f"{n_empty} rows have no prediction, since cells are empty, unreadable or of void "
         f"levels in columns of the model: age ({n_empty})."

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import tailguard as tg
+
 PRIVACY = ("--epsilon", "5", "--delta", "1e-5")
 FIT = ("--target", "cost", "--features", "age", *PRIVACY)
 COMMANDS = {
@@ -23,6 +25,15 @@ def test_it_prints_what_is_written(call, csv_file, model_file, tmp_path, name):
     assert answer.code == 0
     assert answer.out == out.read_text()
     assert "certificate" in json.loads(answer.out)
+
+
+def test_a_fit_has_a_table_of_its_coefficients(call, csv_file, tmp_path):
+    answer = call("fit", csv_file, *FIT, "--out", tmp_path / "out.json", "--json")
+    rows = json.loads(answer.out)["coefficients"]
+    frame = tg.load(tmp_path / "out.json").coef_frame()
+    assert [row.pop("name") for row in rows] == [*frame.index] == ["age", "(intercept)"]
+    assert [*rows[0]] == [*frame.columns]
+    assert rows == frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 @pytest.mark.parametrize("name", ["mean", "describe"])

@@ -93,6 +93,25 @@ def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_
     assert call("ledger", "verify", ledger, "--against", out).code == 2
 
 
+def test_the_budget_and_its_history_are_told_as_json(ledger, csv_file, call):
+    call("mean", csv_file, *MEAN, "--ledger", ledger)
+    tg.Ledger(ledger).charge(Gaussian(0.1), key="report of März")
+    (told,) = json.loads(call("ledger", "show", ledger, "--json").out)
+    assert told["cap"] == {"kind": "approx", "epsilon": 2.0, "delta": 1e-5}
+    assert (told["ledger"], told["unit"], told["runs"], told["settled"]) == ("claims", "rows", 2, 1)
+    assert told["fits"] == tg.Ledger(ledger).left.to_dict()
+    assert told["head"]["digest"] == tg.Ledger(ledger).head()["digest"]
+    assert 0.5 < told["total"]["epsilon"] < 1.0
+    history = json.loads(call("ledger", "history", ledger, "--json").out)
+    first, second = history["charges"]
+    assert history["ledger"] == "claims"
+    assert first["released"][0] == "histograms of values"
+    assert (first["position"], first["end"]) == (2, "settled")
+    assert (second["key"], second["end"]) == ("report of März", "not settled")
+    assert second["cost"]["mu"] == pytest.approx(0.1)
+    assert second["released"] == []
+
+
 @pytest.mark.parametrize(
     ("cap", "shown"),
     [

@@ -38,6 +38,17 @@ def test_folders_and_patterns_are_read_as_one_table(command, parts, call):
     assert found[0] == found[1] == found[2]
 
 
+def test_rows_of_folders_and_patterns_are_predicted_in_order(parts, model_file, call):
+    whole = call("predict", model_file, parts / "all.parquet")
+    assert whole.code == 0
+    for source in ("parts", "parts/*.pq"):
+        assert call("predict", model_file, parts / source) == whole
+    out = parts / "parts" / "part-0.pq"
+    refused = call("predict", model_file, parts / "parts", "--out", out)
+    assert refused.code == 2
+    assert "--out must be no file of" in refused.err
+
+
 def test_what_is_no_table_is_one_sentence(parts, call):
     (parts / "empty").mkdir()
     shutil.copy(parts / "all.parquet", parts / "parts" / "all.txt")

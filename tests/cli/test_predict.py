@@ -14,6 +14,8 @@ import pytest
 
 import tailguard as tg
 
+SIMULATED = "MODEL is of a simulation: NOT PRIVATE. So are its predictions.\n"
+
 
 def cells(text, column="prediction"):
     return [row[column] for row in csv.DictReader(io.StringIO(text))]
@@ -43,6 +45,17 @@ def test_csv_and_parquet_predict_the_same(model_file, csv_file, parquet_file, tm
     assert out.read_text() == call("predict", model_file, csv_file).out
 
 
+def test_predictions_of_a_simulation_are_said_to_be_of_one(model_file, csv_file, tmp_path, call):
+    out = tmp_path / "model.json"
+    privacy = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1", "--out", out]
+    call("fit", csv_file, "--target", "cost", "--features", "age", *privacy)
+    answer = call("predict", out, csv_file)
+    assert answer.code == 0
+    assert answer.err == SIMULATED
+    assert "NOT PRIVATE" not in answer.out
+    assert call("predict", model_file, csv_file).err == ""
+
+
 def test_a_row_with_a_missing_cell_gets_none(model_file, tmp_path, call):
     rows = tmp_path / "rows.csv"
     rows.write_text("region,age\nnorth,50\n,50\nmoon,?\nmoon,60\n")
@@ -69,7 +82,7 @@ def test_levels_of_which_no_records_were_counted_are_said_to_be_the_baseline(
     answer = call("predict", out, rows)
     predicted = numbers(answer.out)
     assert predicted[0] == predicted[1] != predicted[2]
-    assert " ".join(answer.err.split()) == (
+    assert " ".join(answer.err.removeprefix(SIMULATED).split()) == (
         "2 rows have an undeclared level of region and the prediction of its baseline, since no "
         "records with undeclared levels were counted in the fit."
     )
@@ -167,8 +180,8 @@ def test_the_file_s_model_is_the_estimator_s(csv_file, columns, tmp_path, call):
         ("rows.csv", b"age;region\n40;south\n", "must have a column 'age'"),
         ("rows.csv", b"age,age,region\n40,41,south\n", "must have column names that differ"),
         ("rows.parquet", b"age,region\n40,south\n", "must be a Parquet file"),
-        ("rows.csv", None, "does not exist"),
-        (".", None, "is a directory"),
+        ("rows.csv", None, "no file matches it"),
+        (".", None, "no file matches it"),
     ],
 )
 def test_files_without_the_rows_of_the_model_are_refused(
@@ -232,7 +245,7 @@ def test_exposures_that_cannot_be_used_are_counted(csv_file, tmp_path, call):
     rows.write_text("age,years,region\n50,0.5,north\n50,-1,north\n50,,north\n,1,north\n")
     answer = call("predict", out, rows, "--exposure", "years")
     assert [cell == "" for cell in cells(answer.out)] == [False, True, True, True]
-    assert " ".join(answer.err.split()) == (
+    assert " ".join(answer.err.removeprefix(SIMULATED).split()) == (
         "3 rows have no prediction, since cells are empty, unreadable or of void levels, or "
         "exposures not above 0, in columns of the model: age (1), years (2)."
     )

@@ -79,7 +79,27 @@ def test_no_cell_is_read(body, tmp_path, call):
     assert tg.Schema.load(out).features == tuple(HEADER.split(","))
 
 
-def test_types_of_parquet_are_not_read_either(tmp_path, call):
+def test_parquet_states_dates_and_categories(tmp_path, call):
+    """Of categories not even the levels count, which a file stores beside its type."""
+    days, file, out = pa.array([0, 9], pa.date32()), tmp_path / "claims.parquet", tmp_path / "out"
+    numbers = {"age": [41, 50], "ok": [True, False], "cost": [2.5, 3.5]}
+    written = []
+    for levels in (["north", "south"], ["moon", None]):
+        table = {**numbers, "day": days, "region": pa.array(levels).dictionary_encode()}
+        parquet.write_table(pa.table({**table, "note": ["a", "b"]}), file)
+        said = " ".join(call("schema", file, "--target", "cost", "--out", out).out.split())
+        written.append(out.read_text())
+    assert written[0] == written[1]
+    assert tg.Schema.load(out) == tg.Schema(
+        features=["age", "ok", "day", "note"],
+        dates={"day": {"origin": "2000-01-01", "unit": "days"}},
+        drop=["region"],
+        target="cost",
+    )
+    assert "age, ok, note are numbers in it, day days after 2000-01-01; region is left" in said
+
+
+def test_types_that_one_cell_decides_are_not_read(tmp_path, call):
     written = []
     for age in (pa.array([40.0]), pa.array(["forty"]), pa.nulls(1)):
         parquet.write_table(pa.table({"age": age, "cost": [2.5]}), tmp_path / "claims.parquet")

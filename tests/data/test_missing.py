@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tailguard as tg
 from support.count_below import CountBelow
 from support.loops import loop
 from tailguard.checks import InputError
@@ -101,3 +102,19 @@ def test_a_constant_is_the_same_whatever_the_type_of_the_features():
     for constant in (0.1, 1e300):
         for held in (features, features.astype(np.float64)):
             assert filled(held, {0: constant}).tolist() == [[constant, 0.5]]
+
+
+@pytest.mark.parametrize("constant", [False, True, np.False_])
+def test_a_boolean_is_told_what_to_write_for_each_of_its_meanings(constant):
+    said = []
+    for refused in (
+        lambda: missing_constants({"age": constant}, 3, NAMES),
+        lambda: tg.Schema(missing={"age": constant}),
+    ):
+        with pytest.raises(InputError) as caught:
+            refused()
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert f"got {bool(constant)}: write 0 or 1 to fill a column of booleans" in said[0]
+    assert "leave 'age' out, and records without it are void" in said[0]
+    assert "terms=['...', 'missing(age)'] adds an indicator" in said[0]

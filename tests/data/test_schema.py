@@ -182,12 +182,14 @@ def test_a_draft_takes_numbers_by_their_types_and_leaves_the_rest_out(kind, tmp_
     pq.write_table(table, tmp_path / "table.parquet")
     tables = {"pandas": TYPED, "polars": pl.from_arrow(table), "arrow": table}
     draft = tg.Schema.from_frame(tables.get(kind, tmp_path / "table.parquet"), target="cost")
-    assert draft.features == ("age", "ok")
-    assert (draft.drop, draft.target) == (("region", "day"), "cost")
+    assert draft.features == ("age", "ok", "day")
+    assert (draft.drop, draft.target) == (("region",), "cost")
+    assert draft.dates == {"day": {"origin": "2000-01-01", "unit": "days"}}
     assert tg.Schema.from_json(draft.to_json()) == draft
     assert draft.describe().splitlines() == [
         "numbers: age, ok",
-        "left out: region, day",
+        "dates: day (days after 2000-01-01)",
+        "left out: region",
         "target: cost",
         NOT_LOOKED_AT,
     ]
@@ -198,7 +200,7 @@ def test_a_draft_reads_no_cell_and_keeps_what_was_declared():
     said = {"target": "cost", "categorical": {"region": ["n", "s"]}, "missing": {"age": 40}}
     draft = tg.Schema.from_frame(TYPED, **said)
     assert draft == tg.Schema.from_frame(other, **said) == tg.Schema.from_frame(TYPED[:0], **said)
-    assert draft.drop == ("day",)
+    assert (draft.drop, [*draft.dates]) == ((), ["day"])
     text = draft.describe()
     assert "levels: region (n, s)" in text
     assert "constants for missing cells: age = 40" in text

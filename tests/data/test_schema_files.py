@@ -41,6 +41,19 @@ def test_a_round_trip_loses_nothing(tmp_path):
     assert tg.Schema.from_json(tg.Schema().to_json()) == tg.Schema()
 
 
+def test_letters_of_all_languages_are_written_as_they_are(tmp_path):
+    names = ["größe", "年齢", "\ud83d", "a\u202eb", "c\nd", "😀"]
+    schema = tg.Schema(features=names, categorical={"größe": ["größer als 2 m", "klein"]})
+    schema.save(tmp_path / "schema.json")
+    text = (tmp_path / "schema.json").read_text(encoding="utf-8")
+    assert all(word in text for word in ("größer als 2 m", "年齢", "😀", r"\ud83d", r"a\u202eb"))
+    assert tg.Schema.load(tmp_path / "schema.json") == schema
+    escaped = text.encode("ascii", "backslashreplace").decode()
+    escaped = escaped.replace(r"\xf6", r"\u00f6").replace(r"\xdf", r"\u00df")
+    escaped = escaped.replace(r"\U0001f600", r"\ud83d\ude00")
+    assert tg.Schema.from_json(escaped) == schema
+
+
 @pytest.mark.parametrize("case", NO_SCHEMAS)
 def test_what_is_no_schema_is_refused_in_one_sentence(case):
     text, words = NO_SCHEMAS[case]

@@ -88,9 +88,10 @@ def score_lines():
             given = (short(row[key], digits) if key in row else "none" for row in rows)
             return " / ".join(given)
 
-        area = any("area held" in row for row in rows)
         cells = [told("held", 2), told("error", 3), told("width", 2)]
-        cells += [f"{told('area held', 2)}, {told('area error', 3)}" if area else ""]
+        seconds = [each for each in ("area", "accuracy") if f"{each} held" in rows[-1]]
+        cells += [f"{told(f'{each} held', 2)}, {told(f'{each} error', 3)}" for each in seconds]
+        cells += [""] * (not seconds)
         yield f"| {LAWS.get(law, law)} | {' | '.join(cells)} |".replace("|  |", "| |")
 
 

@@ -43,6 +43,15 @@ def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
     assert math.isnan(tg.load(tmp_path / "model.json").intercept_noise_std_)
 
 
+def test_coefficients_that_are_not_known_are_null_in_its_table(tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 2)) * [1.0, 0.0]
+    model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
+    rows = {row["name"]: row for row in model_content(model)["coefficients"]}
+    assert rows["x1"]["coefficient"] is rows["x1"]["p"] is None
+    assert rows["x1"]["reason"].startswith("not estimated: ")
+    assert rows["x0"]["low"] < rows["x0"]["coefficient"] < rows["x0"]["high"]
+
+
 def check_refused(path, content):
     path.write_text(json.dumps(content))
     with pytest.raises(tg.InputError, match=WANTED):

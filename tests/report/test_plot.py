@@ -24,6 +24,13 @@ def model():
     return tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, y)
 
 
+def words(ax):
+    """The texts in a picture of a simulation, which begin with its mark."""
+    mark, *others = [text.get_text() for text in ax.texts]
+    assert mark == "simulation: NOT PRIVATE"
+    return others
+
+
 def lines(ax):
     return [line.get_xdata().tolist() for line in ax.lines[1:]]  # the first is zero
 
@@ -37,7 +44,7 @@ def test_coefficients_on_their_own_scale(model, ax):
     assert point == pytest.approx([centre / high])
     assert last == pytest.approx([-1.0, high_1 / -low_1])
     assert last_point == pytest.approx([centre_1 / -low_1])
-    said = [text.get_text() for text in ax.texts]
+    said = words(ax)
     assert said == [f"{centre:.4g}", "not estimated", f"{centre_1:.4g}"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["x0", "x1", "(intercept)"]
     assert ax.get_title() == "LinearRegression: 95 % intervals"
@@ -165,7 +172,7 @@ def test_a_table_of_two_columns_has_a_square_a_pair(levels, ax):
     found.plot(ax)
     np.testing.assert_array_equal(ax.images[0].get_array(), found.counts)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["no", "yes", "other", "missing"]
-    said = [text.get_text() for text in ax.texts]
+    said = words(ax)
     assert said == [f"{count:,.0f}" for count in found.counts.ravel()]
     assert f"{found.noise_std:,.3g}" in ax.get_title()
 
@@ -190,7 +197,7 @@ def test_a_matrix_has_the_correlations_as_colours(frame, ax):
     shown = ax.images[0].get_array()
     assert shown.shape == (2, 2)
     assert shown[0, 1] > 0.9
-    assert ax.texts[0].get_text() == f"{found.value[0, 0]:.2g}"
+    assert words(ax)[0] == f"{found.value[0, 0]:.2g}"
     other = Figure().subplots()
     tg.plot.matrix(described, other)
     np.testing.assert_allclose(other.images[0].get_array(), described.correlation)
@@ -210,7 +217,7 @@ def test_ratios_have_their_intervals_and_hidden_groups_none(ax):
     ends = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2]
     assert ends == [[1.0, 1.0], [found.low[place], found.high[place]]]
     assert found.ratio[place] in [line.get_xdata()[0] for line in ax.lines]
-    assert [text.get_text() for text in ax.texts] == ["hidden"] * np.isnan(found.ratio).sum()
+    assert words(ax) == ["hidden"] * np.isnan(found.ratio).sum()
 
 
 def test_variances_have_two_deviations_of_their_noise(frame, ax):
@@ -271,3 +278,11 @@ def test_the_names_of_many_curves_do_not_cover_them():
     boxes = ax.get_legend().get_window_extent(), ax.get_window_extent()
     assert boxes[0].x0 > boxes[1].x1
     assert boxes[1].height > 200.0
+
+
+def test_only_pictures_of_simulations_have_a_mark(model, ax):
+    tg.plot.budget(model, ax)
+    assert words(ax) == []
+    private = Figure().subplots()
+    tg.plot.budget(tg.mean(np.arange(2000.0), guarantee=tg.GDP(2.0)), private)
+    assert [text.get_text() for text in private.texts] == []

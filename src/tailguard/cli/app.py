@@ -51,7 +51,7 @@ from tailguard.cli.commands import (
     verify,
 )
 from tailguard.cli.declarations import REMEDIES
-from tailguard.cli.options import page
+from tailguard.cli.options import markup_mode, page, pages
 from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
 from tailguard.version import __version__
@@ -152,7 +152,7 @@ INTERRUPTED = (
 
 app = typer.Typer(
     help=page(__doc__),
-    rich_markup_mode="rich",
+    rich_markup_mode=markup_mode(),
     context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
     suggest_commands=False,  # an error must be one sentence
@@ -178,8 +178,8 @@ if papers := wing("reproduce.command"):
 for name, command in COMMANDS.items():
     has_own_help = command in (fit.search, predict.score)
     documented = command if has_own_help else sys.modules[command.__module__]
-    app.command(name, help=page(documented.__doc__))(command)
-app.add_typer(ledger.app, name="ledger")
+    app.command(name, **pages(documented.__doc__))(command)
+app.add_typer(ledger.app, name="ledger", short_help=pages(ledger.__doc__)["short_help"])
 
 
 def _print_version(requested: bool) -> None:

@@ -11,11 +11,17 @@ from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 WIDEST = 75  # the most characters in an example command of a help page
+NARROWEST = 60  # columns of a screen on which tables of options have room for whole names
+
+
+def markup_mode() -> Literal["rich"] | None:
+    """Return how typer draws help pages: in tables, which narrow screens have no room for."""
+    return "rich" if get_terminal_size().columns >= NARROWEST else None
 
 
 def page(doc: str | None) -> str:
@@ -25,11 +31,20 @@ def page(doc: str | None) -> str:
     ``Examples`` of a function's docstring, which is for Python.
     """
     text = cleandoc(doc or "").partition("\n\nExamples\n---")[0]
+    mark = ""
+    if markup_mode() is None:
+        text, mark = re.sub(r"\[/?bold\]", "", text), "\b\n"
     paragraphs = text.replace("\\b\n", "\0").split("\n\n")
     return "\n\n".join(
-        _commands(each[1:]) if each.startswith("\0") else each.replace("\n", " ")
+        mark + _commands(each[1:]) if each.startswith("\0") else each.replace("\n", " ")
         for each in paragraphs
     )
+
+
+def pages(doc: str | None) -> dict[str, Any]:
+    """Return the help page of a docstring, and its first sentence for the list of commands."""
+    text = page(doc)
+    return {"help": text, "short_help": text.partition("\n\n")[0]}
 
 
 def _commands(lines: str) -> str:
@@ -81,7 +96,6 @@ def existing(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text, exists=True, dir_okay=False)
 
 
-FileOption = Annotated[Path, existing("FILE", "CSV with a header, or Parquet.")]
 TableOption = Annotated[
     Path,
     typer.Argument(

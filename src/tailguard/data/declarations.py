@@ -13,12 +13,12 @@ from typing import Any
 from tailguard.checks import (
     InputError,
     check_choice,
-    check_finite,
     check_integer,
     check_positive,
     shown,
 )
 from tailguard.data.frames import plain_list
+from tailguard.data.missing import check_constant
 from tailguard.data.terms.term import REST, Factor, Term, term_of
 from tailguard.printable import printable
 from tailguard.privacy.unit import MOST_ROWS
@@ -147,7 +147,7 @@ def constants(given: Any, levels: Mapping[str, Any], void: Sequence[str]) -> dic
     checked: dict[str, Any] = {}
     for column, constant in given.items():
         if column not in levels:
-            checked[column] = check_finite(f"missing[{column!r}]", constant)
+            checked[column] = check_constant(column, constant)
             continue
         checked[column] = str(constant)
         allowed = (*map(str, levels[column]), *(() if column in void else (OTHER,)))

@@ -46,8 +46,19 @@ def missing_constants(
             raise InputError(f"missing must name each column once; got {shown(column)} again.")
         if isinstance(constant, str) or callable(constant):
             raise _refused(constant)
-        constants[place] = check_finite(f"missing[{column!r}]", constant)
+        constants[place] = check_constant(column, constant)
     return constants
+
+
+def check_constant(column: Any, constant: Any) -> float:
+    """Return a number for the missing cells of a column; a boolean may mean other things."""
+    if isinstance(constant, bool | np.bool_):
+        raise InputError(
+            f"missing[{column!r}] must be a finite number; got {constant}: write 0 or 1 to fill a "
+            f"column of booleans, or leave {column!r} out, and records without it are void; in "
+            f"a schema, terms=['...', 'missing({column})'] adds an indicator of its missing cells."
+        )
+    return check_finite(f"missing[{column!r}]", constant)
 
 
 def filled(features: Features, constants: Mapping[int, Any]) -> Features:

@@ -12,13 +12,12 @@ from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_arguments, check_version, shown
 from tailguard.data import declarations
-from tailguard.data.columns import kind_if_read
-from tailguard.data.frames import frame_column
+from tailguard.data.draft import declared_by_types
 from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
-from tailguard.printable import html_table
+from tailguard.printable import html_table, json_words
 from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
@@ -262,9 +261,10 @@ class Schema:
     def from_frame(cls, X: Any, **declared: Any) -> "Schema":
         """Return a draft schema from the names and types of a table's columns; no cell is read.
 
-        Columns of numbers are features. Columns of other types are listed in ``drop`` until you
-        declare levels for them. A CSV file has no types, so all its columns are features.
-        ``describe()`` lists what to check.
+        Columns of numbers are features, and so are columns of a date type, as days after
+        2000-01-01. Columns of other types are listed in ``drop`` until you declare levels for them.
+        A CSV file has no types, so all its columns are features. ``describe()`` lists what to
+        check.
 
         Parameters
         ----------
@@ -281,13 +281,9 @@ class Schema:
         ('region',)
         """
         table, given = as_table(opened(X)), cls(**declared)
-        empty_frames = [*table.without_rows()]
-        left_out = tuple(
-            name
-            for name in given.undeclared(table.names)
-            if any(kind_if_read(frame_column(empty, name)) != "numbers" for empty in empty_frames)
-        )
-        return replace(given, drop=(*given.drop, *left_out)).settled(table.names, table.where)
+        dates, left_out = declared_by_types(table, given.undeclared(table.names), keep_cells=False)
+        drafted = replace(given, dates={**given.dates, **dates}, drop=(*given.drop, *left_out))
+        return drafted.settled(table.names, table.where)
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""
@@ -341,7 +337,7 @@ class Schema:
     def to_json(self) -> str:
         """Return the schema as JSON, one declaration per line, for ``from_json``."""
         content = self.to_dict().items()
-        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content]
+        lines = [f"  {json_words(key)}: {json_words(value)}" for key, value in content]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod

@@ -18,7 +18,7 @@ from tailguard.estimators.reports import model_report
 from tailguard.estimators.summary import (
     NO_RECORDS,
     UNSEEN,
-    coefficient_rows,
+    coefficient_columns,
     missing_cells,
     note_line,
     summary_html,
@@ -131,27 +131,8 @@ class CoefficientTables(Reported):
             import pandas  # noqa: PLC0415 (not needed elsewhere)
         except ImportError:
             raise InputError("coef_frame needs pandas: pip install pandas.") from None
-        model: Any = self
-        rows = coefficient_rows(model)
-        unknown = np.full((len(rows), 2), np.nan)
-        has_stds = model.coef_std_ is not None
-        ends, tests = (
-            (intervals(model, level), wald_test(model)) if has_stds else (unknown, unknown)
-        )
-        std = np.append(model.coef_std_, model.intercept_std_) if has_stds else unknown[:, 0]
-        return pandas.DataFrame(
-            {
-                "coefficient": [value for _, value, _ in rows],
-                "noise_std": [noise for _, _, noise in rows],
-                "std": std[: len(rows)],
-                "low": ends[:, 0],
-                "high": ends[:, 1],
-                "z": tests[:, 0],
-                "p": tests[:, 1],
-                "reason": list(model.reasons_) or [""] * len(rows),
-            },
-            index=[name for name, _, _ in rows],
-        )
+        names, columns = coefficient_columns(self, level)
+        return pandas.DataFrame(columns, index=names)
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the fit."""

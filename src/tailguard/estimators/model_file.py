@@ -16,6 +16,7 @@ from tailguard.checks import InputError, check_finite, check_version, named_argu
 from tailguard.data.declarations import labels
 from tailguard.data.schema import Schema
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
+from tailguard.estimators.summary import coefficient_columns
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.guarantees import ApproxDP
@@ -83,7 +84,22 @@ def model_content(model: Any) -> dict[str, Any]:
         "notes": list(model.notes_),
         "plan": model._plan_text(),
         "certificate": model.certificate_.to_dict(),
+        "coefficients": _coefficient_table(model),  # for other programs: no reader of ours uses it
     }
+
+
+def _coefficient_table(model: Any) -> list[dict[str, Any]]:
+    """Return the rows of ``coef_frame``; None for non-finite numbers."""
+    names, columns = coefficient_columns(model)
+    cells = zip(*columns.values(), strict=True)
+    return [
+        {"name": name}
+        | {
+            key: value if isinstance(value, str) else _plain_numbers(value)
+            for key, value in zip(columns, row, strict=True)
+        }
+        for name, row in zip(names, cells, strict=True)
+    ]
 
 
 def model_text(model: Any) -> str:

@@ -96,6 +96,23 @@ def coefficient_rows(model: Any) -> list[tuple[str, float, float]]:
     return [(printable(str(name)), float(value), float(std)) for name, value, std in rows]
 
 
+def coefficient_columns(
+    model: Any, level: float = LEVEL
+) -> tuple[list[str], dict[str, list[float] | list[str]]]:
+    """Return the names of all coefficients, and the columns of ``coef_frame`` by their names."""
+    rows = coefficient_rows(model)
+    numbers = np.full((5, len(rows)), np.nan)
+    if model.coef_std_ is not None:
+        std = np.append(model.coef_std_, model.intercept_std_)[: len(rows)]
+        numbers = np.vstack([std, intervals(model, level).T, wald_test(model).T])
+    return [name for name, _, _ in rows], {
+        "coefficient": [value for _, value, _ in rows],
+        "noise_std": [noise for _, _, noise in rows],
+        **dict(zip(("std", "low", "high", "z", "p"), numbers.tolist(), strict=True)),
+        "reason": list(model.reasons_) or [""] * len(rows),
+    }
+
+
 def coefficient_cells(
     model: Any, digits: int, names: Sequence[str] | None = None
 ) -> list[CoefficientRow]:

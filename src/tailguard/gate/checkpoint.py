@@ -21,6 +21,11 @@ with several blocks are refused.
 to the same question, has two answers. So an answer is first encrypted with a key, and the short key
 is written after the whole answer is on the disk. Without its key nobody can read an answer.
 
+*Copies.* Runs that continue from two copies would draw two answers to the next question. So the
+file holds the number that its disk gave to it, and an unfinished copy, which has another number, is
+refused. Old content that is written over the file itself keeps the number: only a ledger may notice
+(``Checkpoint.opened``).
+
 *The file* only grows, by lines that are on the disk before the run uses them. The digest of a line
 covers its own text and the digest before it. A process that is killed while it writes leaves at
 most one incomplete line, the last one, which is treated as never written.
@@ -93,6 +98,8 @@ class CheckpointFile:
         Kind and content of each line.
     rest
         The incomplete last line, if any; the next line overwrites it.
+    number
+        The number that the disk gives to the file, and another one to a copy of it.
     """
 
     def __init__(self, path: str) -> None:
@@ -108,6 +115,7 @@ class CheckpointFile:
             ) from None
         try:
             self._hold()
+            self.number = str(os.fstat(self._file.fileno()).st_ino)
             self.lines: list[tuple[str, dict[str, Any]]] = []
             self._digest = ""
             self.rest = self._read()
@@ -234,9 +242,16 @@ class Checkpoint:
         facts = {name: described(fact) for name, fact in facts.items()}
         facts |= {"format": repr(VERSION), "software": repr(__version__)}
         if not self.resumed:
-            self._log.append(RUN, {"run": self.run, "facts": facts})
+            self._log.append(RUN, {"run": self.run, "facts": facts, "file": self._log.number})
             return
-        known = self._log.lines[0][1]["facts"]
+        first = self._log.lines[0][1]
+        if not self.finished and first.get("file") != self._log.number:
+            raise InputError(
+                f"checkpoint must be the file that its run began, where it began it; "
+                f"{self._log.path!r} is a copy, and going on from two files would release two "
+                "answers for one charge: go on from the first file, or begin a new run."
+            )
+        known = first["facts"]
         for name in sorted({*known, *facts}):
             if known.get(name) != facts.get(name):
                 raise InputError(

@@ -1,6 +1,7 @@
 """Plots of results with matplotlib. Each function draws on an axis and returns it.
 
-Plots contain only released and public numbers. They need the extra ``tailguard[report]``.
+Plots contain only released and public numbers, and a mark if these are of a simulation. They need
+the extra ``tailguard[report]``.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,6 +14,14 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
 from tailguard.report.budget import stage_shares
+from tailguard.report.plot_axes import (
+    axes_for,
+    beside,
+    certificate_of,
+    chosen_among,
+    name_curves,
+    refused,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +30,6 @@ SCALES = ("own", "shared")
 """How to scale coefficients: each by the farther end of its interval, or all on one axis."""
 
 WIDTH = 50  # characters in a line of a label, at matplotlib's default figure size
-MOST_INSIDE = 6  # names of curves that stand in a picture
 MOST_NUMBERED = 12  # rows and columns of a table whose squares have room for numbers
 
 
@@ -49,12 +57,12 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     """
     check_choice("scale", scale, SCALES)
     if not hasattr(result, "report"):
-        raise _refused(result, "a fitted model, a search or a mean")
-    ax, report = _axes(ax), result.report()
+        raise refused(result, "a fitted model, a search or a mean")
+    ax, report = axes_for(result, ax), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
     for row, estimate in enumerate(report.estimates):
         if not estimate.is_estimated:
-            _beside(ax, row, "not estimated", color="0.4")
+            beside(ax, row, "not estimated", color="0.4")
             continue
         has_interval = estimate.has_interval
         ends = (estimate.low, estimate.high) if has_interval else (estimate.value, estimate.value)
@@ -63,7 +71,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
             ax.plot([end / unit for end in ends], [row, row], color="C0", linewidth=2.5)
         fill_color = "C0" if has_interval else "none"  # an open circle has no interval
         ax.plot(estimate.value / unit, row, "o", color="C0", markerfacecolor=fill_color)
-        _beside(ax, row, f"{estimate.value:.4g}")
+        beside(ax, row, f"{estimate.value:.4g}")
     ax.set_yticks(range(len(report.estimates)), [each.name for each in report.estimates])
     ax.set_ylim(len(report.estimates) - 0.5, -0.5)
     if scale == "own":
@@ -86,8 +94,8 @@ def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
     >>> tg.plot.budget(result).get_yticklabels()[-1].get_text()
     'mean'
     """
-    shares = [each for each in stage_shares(_certificate(result)) if each.share is not None]
-    ax = _axes(ax)
+    shares = [each for each in stage_shares(certificate_of(result)) if each.share is not None]
+    ax = axes_for(result, ax)
     ax.barh(range(len(shares)), [100.0 * (each.share or 0.0) for each in shares], color="C0")
     ax.set_yticks(range(len(shares)), [each.stage for each in shares])
     ax.invert_yaxis()
@@ -113,15 +121,15 @@ def quantiles(
     (1, 'share of records below')
     """
     curves = _curves(result)
-    selected = _selected({name for name, *_ in curves}, columns)
-    ax = _axes(ax)
+    selected = chosen_among({name for name, *_ in curves}, columns)
+    ax = axes_for(result, ax)
     for name, label, *numbers in curves:
         if name in selected and np.isfinite(numbers[0]).any():  # else noise hid it
             value, low, high = (np.where(np.isfinite(each), each, np.nan) for each in numbers)
             (line,) = ax.plot(result.levels, value, marker="o", label=label)
             ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
     ax.set_xlabel("share of records below")
-    _legend(ax)
+    name_curves(ax)
     return ax
 
 
@@ -143,9 +151,9 @@ def histogram(
     (1, 'cells')
     """
     if not (hasattr(result, "edges") and hasattr(result, "counts")):
-        raise _refused(result, "what tg.histogram returned")
-    selected = _selected({*result.names}, columns)
-    ax = _axes(ax)
+        raise refused(result, "what tg.histogram returned")
+    selected = chosen_among({*result.names}, columns)
+    ax = axes_for(result, ax)
     rows = zip(result.names, _labels(result), result.edges, result.counts, strict=True)
     for name, label, edges, counts in rows:
         if name in selected:
@@ -153,7 +161,7 @@ def histogram(
             ax.stairs(bins, edges, label=label, fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
     ax.set_ylabel("cells")
-    _legend(ax)
+    name_curves(ax)
     return ax
 
 
@@ -180,7 +188,9 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
         names = [", ".join(each) for each in product(*rows)]
         if rows:
             table = result.counts.reshape(len(names), len(column_labels))
-            ax = _squares(ax, table, names, column_labels, "{:,.0f}", cmap="Blues", vmin=0.0)
+            ax = _squares(
+                result, ax, table, names, column_labels, "{:,.0f}", cmap="Blues", vmin=0.0
+            )
             ax.set_title(f"records, privacy noise {result.noise_std:,.3g}")
             return ax
         names, values, half_widths = list(column_labels), result.counts, 2.0 * result.noise_std
@@ -188,8 +198,8 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
         names, values = ["records"], np.array([result.value])
         half_widths = np.array([[result.value - result.low], [result.high - result.value]])
     else:
-        raise _refused(result, "what tg.count or tg.crosstab returned")
-    ax = _axes(ax)
+        raise refused(result, "what tg.count or tg.crosstab returned")
+    ax = axes_for(result, ax)
     ax.barh(range(len(names)), values, xerr=half_widths, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
     margin = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
@@ -216,22 +226,23 @@ def matrix(
     """
     values: Any = getattr(result, "correlation", getattr(result, "value", None))
     if np.ndim(values) != 2 or np.shape(values) != (len(result.names),) * 2:
-        raise _refused(
+        raise refused(
             result,
             "what tg.correlation or tg.covariance returned, or tg.describe with correlations",
         )
-    selected = _selected({*result.names}, columns)
+    selected = chosen_among({*result.names}, columns)
     places = [place for place, name in enumerate(result.names) if name in selected]
     names, values = [result.names[place] for place in places], values[np.ix_(places, places)]
     spread = np.sqrt(np.diag(values))
     with np.errstate(all="ignore"):
         colors = values / np.outer(spread, spread)
     return _squares(
-        ax, values, names, names, "{:.2g}", colors=colors, cmap="RdBu", vmin=-1.0, vmax=1
+        result, ax, values, names, names, "{:.2g}", colors=colors, cmap="RdBu", vmin=-1.0, vmax=1
     )
 
 
 def _squares(
+    result: Any,
     ax: "Axes | None",
     values: FloatArray,
     rows: Sequence[str],
@@ -242,7 +253,7 @@ def _squares(
     **options: Any,
 ) -> "Axes":
     """Draw a square for each value, with the number in it where there is room."""
-    ax, colors = _axes(ax), values if colors is None else colors
+    ax, colors = axes_for(result, ax), values if colors is None else colors
     image = ax.imshow(colors, aspect="auto", **options)
     ax.set_xticks(
         range(len(column_labels)), column_labels, rotation=45, ha="right", rotation_mode="anchor"
@@ -283,15 +294,15 @@ def estimates(
         names, labels = result.names, _labels(result)
         numbers, quantity = (value, value - half_width, value + half_width), "variance"
     else:
-        raise _refused(result, "what tg.actual_expected or tg.variance returned")
-    selected = _selected({*names}, columns)
+        raise refused(result, "what tg.actual_expected or tg.variance returned")
+    selected = chosen_among({*names}, columns)
     rows = [row for name, *row in zip(names, labels, *numbers, strict=True) if name in selected]
-    ax = _axes(ax)
+    ax = axes_for(result, ax)
     if hasattr(result, "ratio"):
         ax.axvline(1.0, color="0.6", linewidth=1.0)
     for place, (_, value, low, high) in enumerate(rows):
         if not np.isfinite(value):
-            _beside(ax, place, "hidden", color="0.4")
+            beside(ax, place, "hidden", color="0.4")
             continue
         has_interval = np.isfinite(low) and np.isfinite(high)
         if has_interval:
@@ -319,39 +330,19 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
         raise InputError(f"advice must be what tg.plan returned; got a {type(advice).__name__}.")
     unit = advice.recommended.unit
     comparable = [each for each in advice.candidates if each.unit == unit]
-    ax = _axes(ax)
+    ax = axes_for(None, ax)
     errors = [each.predicted_error for each in comparable]
     colors = ["C0" if each is advice.recommended else "0.6" for each in comparable]
     ax.scatter(errors, range(len(errors)), color=colors)
     ax.set_yticks(range(len(comparable)), [each.method for each in comparable])
     ax.invert_yaxis()
     for row, error in enumerate(errors):
-        _beside(ax, row, f"{error:.3g}")
+        beside(ax, row, f"{error:.3g}")
     ax.set_xscale("log")
     ax.tick_params(which="minor", labelbottom=False)
     ax.set_xlabel(fill(f"predicted error, {unit}", WIDTH))
     ax.set_title(f"{advice.task}, n = {advice.n_rows}, d = {advice.n_features}")
     return ax
-
-
-def _beside(ax: "Axes", row: int, text: str, color: str = "k") -> None:
-    """Write a text to the right of a row."""
-    ax.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center", color=color)
-
-
-def _legend(ax: "Axes") -> None:
-    """Name the curves: in the picture or, if they are many, beside it."""
-    many = len(ax.get_legend_handles_labels()[1]) > MOST_INSIDE
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "fontsize": "xx-small"}
-    ax.legend(**(beside if many else {}))
-
-
-def _selected(names: set[str], columns: Collection[str] | None) -> set[str]:
-    """Return the columns to draw; refuse columns that the result lacks."""
-    selected = names if columns is None else {*columns}
-    if not selected <= names:
-        raise InputError(f"columns must be of {sorted(names)}; got {sorted(selected - names)}.")
-    return selected
 
 
 def _curves(result: Any) -> list[tuple[Any, ...]]:
@@ -363,7 +354,7 @@ def _curves(result: Any) -> list[tuple[Any, ...]]:
         flat = (part.reshape(len(labels), -1) for part in parts)
         return list(zip(result.names * len(result.groups), labels, *flat, strict=True))
     if not (hasattr(result, "levels") and hasattr(result, "value")):
-        raise _refused(result, "what tg.quantile or tg.describe returned")
+        raise refused(result, "what tg.quantile or tg.describe returned")
     parts = result.value, result.low, result.high
     return list(zip(result.names, _labels(result), *parts, strict=True))
 
@@ -372,28 +363,3 @@ def _labels(result: Any) -> list[str]:
     """Return a label for each row of a result: its column, or its group and column."""
     rows = zip(result.groups, result.names, strict=True)
     return [f"{group}: {name}" if group else name for group, name in rows]
-
-
-def _refused(result: Any, wanted: str) -> InputError:
-    return InputError(f"result must be {wanted}; got a {type(result).__name__}.")
-
-
-def _axes(ax: "Axes | None") -> "Axes":
-    """Return the given axis, or the axis of a new figure."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot  # noqa: PLC0415 (an extra, and slow to load)
-    except ImportError:
-        raise InputError("tg.plot needs matplotlib: pip install 'tailguard[report]'.") from None
-    return pyplot.subplots(layout="constrained")[1]
-
-
-def _certificate(result: Any) -> Any:
-    """Return the certificate of a result; a certificate is returned unchanged."""
-    for name in ("certificate_", "certificate"):
-        if hasattr(result, name):
-            return getattr(result, name)
-    if not hasattr(result, "releases"):
-        raise _refused(result, "a certificate, or have one")
-    return result

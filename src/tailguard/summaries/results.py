@@ -10,7 +10,8 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import itemgetter
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 WIDTH = 100  # characters in a printed line
 GAP = 2  # spaces between columns
+GROUP = "group"
+"""The header of the column of groups."""
+UNKNOWN = "-"
+"""A cell that noise hides."""
+NOTHING_KNOWN = "noise hides every cell"
+"""Stands for a table of groups without a known cell."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -49,7 +56,7 @@ def by_groups(title: str, header: Sequence[str], rows: Iterable[tuple[Cell, ...]
     """
     grouped = list(rows)
     if any(group for group, *_ in grouped):
-        return ResultTable(title, ("group", *header), grouped)
+        return ResultTable(title, (GROUP, *header), grouped)
     return ResultTable(title, tuple(header), [row[1:] for row in grouped])
 
 
@@ -63,7 +70,7 @@ def reported_table(
     >>> reported_table("", ("column", "mean"), [("age", 41.25), ("fee", None)]).rows
     (('age', '41.25'), ('fee', '-'))
     """
-    cells = (tuple("-" if cell is None else _shown(cell) for cell in row) for row in rows)
+    cells = (tuple(UNKNOWN if cell is None else _shown(cell) for cell in row) for row in rows)
     return ReportTable(title or COLUMNS, tuple(header), tuple(cells))
 
 
@@ -72,7 +79,7 @@ def _shown(cell: Cell) -> str:
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
-    return "-" if math.isnan(cell) else f"{cell + 0.0:.6g}"  # no -0
+    return UNKNOWN if math.isnan(cell) else f"{cell + 0.0:.6g}"  # no -0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -166,7 +173,8 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     """Return the lines of a table, the first column to the left and the others to the right.
 
     A table wider than ``width`` is folded: each part repeats the first column, and the columns of
-    text beside it.
+    text beside it. If groups have several rows each, a folded table has all parts of a group below
+    its name, without rows whose cells are all unknown.
 
     Examples
     --------
@@ -179,24 +187,55 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     age         40
     """
     shown = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
-    widths = [max(map(len, column)) + GAP for column in zip(*shown, strict=True)]
-    is_text = [
-        all(isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)
-    ]
-    repeated = [0, *takewhile(lambda column: is_text[column], range(1, len(is_text)))]
-    parts: list[list[int]] = [[]]
-    for column in range(len(repeated), len(widths)):
-        # Both ends of an interval stay together: the header of its upper end is "to" or "... high".
-        is_lower = "".join(table.header[column + 1 : column + 2]).endswith(("to", " high"))
-        added = range(column, column + 1 + is_lower)
-        needed = sum(widths[other] for other in (*repeated, *parts[-1], *added))
-        if parts[-1] and needed > width + GAP:
-            parts.append([])
-        parts[-1].append(column)
+    n_names, n_groups = _count_names(table), len({row[0] for row in shown[1:]})
+    parts = _folded(shown, n_names, width)
+    if len(parts) > 1 and table.header[0] == GROUP and n_groups < len(table.rows):
+        return _grouped_lines(shown, n_names, width)
     lines = []
     for part in parts:
-        lines += ["", *(_line(row, widths, [*repeated, *part]) for row in shown)]
+        lines += ["", *(_line(row, _widths(shown), part) for row in shown)]
     return lines[1:]
+
+
+def _grouped_lines(shown: Sequence[Sequence[str]], n_names: int, width: int) -> list[str]:
+    """Return each group's name and, below it, all parts of its rows, without unknown rows."""
+    header, widths = shown[0][1:], _widths(shown)[1:]
+    parts = _folded([row[1:] for row in shown], n_names - 1, width)
+    lines = []
+    for group, rows in groupby(shown[1:], key=itemgetter(0)):
+        cells = [row[1:] for row in rows]
+        heading = ["", group]
+        for part in parts:
+            known = [row for row in cells if any(row[j] != UNKNOWN for j in part[n_names - 1 :])]
+            if known:
+                lines += [*heading, *(_line(row, widths, part) for row in (header, *known))]
+                heading = [""]
+    return lines[1:] or [NOTHING_KNOWN]
+
+
+def _count_names(table: ResultTable) -> int:
+    """Return the number of columns that each part repeats: the first one, and text beside it."""
+    columns = [*zip(*table.rows, strict=True)][1:]
+    texts = takewhile(lambda column: all(isinstance(cell, str) for cell in column), columns)
+    return 1 + sum(1 for _ in texts)
+
+
+def _widths(shown: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) + GAP for column in zip(*shown, strict=True)]
+
+
+def _folded(shown: Sequence[Sequence[str]], n_names: int, width: int) -> list[list[int]]:
+    """Return the columns of each part of a table whose first columns are names."""
+    header, widths, names = shown[0], _widths(shown), range(n_names)
+    parts: list[list[int]] = [[*names]]
+    for column in range(n_names, len(widths)):
+        # Both ends of an interval stay together: the header of its upper end is "to" or "... high".
+        is_lower = "".join(header[column + 1 : column + 2]).endswith(("to", " high"))
+        needed = sum(widths[other] for other in (*parts[-1], column, *[column + 1] * is_lower))
+        if len(parts[-1]) > n_names and needed > width + GAP:
+            parts.append([*names])
+        parts[-1].append(column)
+    return parts
 
 
 def _line(row: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> str:

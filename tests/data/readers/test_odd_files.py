@@ -18,9 +18,10 @@ import pytest
 from pyarrow import parquet
 
 import tailguard as tg
-from tailguard.checks import InputError
+from tailguard.checks import InputError, ReleaseError
 from tailguard.data.readers import lazy
 from tailguard.data.readers.opening import opened
+from tailguard.data.rows import streams
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
@@ -321,6 +322,29 @@ def test_a_query_that_fails_by_a_cell_fails_before_anything_is_spent(kind):
     assert books.reserved == MemoryBooks().reserved
     assert not any(word in str(refused.value) for word in ("forty", "41", "9223372036854775807"))
     assert refused.value.__context__ is None
+    assert str(refused.value).count("\n") == 0
+    if kind.startswith(("duckdb", "polars")):
+        assert "nothing is spent" in str(refused.value)
+
+
+def test_a_lazy_query_that_fails_later_says_that_all_of_it_stays_charged(monkeypatch):
+    """Its first reading went well, before the charge; there is no telling what spoilt the next."""
+    n_passes = []
+
+    def spoilt(cells):
+        n_passes.append(len(cells))
+        if sum(n_passes) > 3 * ROWS:
+            raise ValueError("the record with 41 is at fault")
+        return cells
+
+    monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
+    step = pl.col("double").map_batches(spoilt, return_dtype=pl.Float64)
+    frame = pl.LazyFrame({"double": np.arange(float(ROWS))}).with_columns(step)
+    books = MemoryBooks()
+    with pytest.raises(ReleaseError, match="stays charged, and nothing of it leaves") as failed:
+        tg.mean(frame, **BUDGET, columns=["double"], ledger=books)
+    assert "41" not in str(failed.value)
+    assert books.reserved != MemoryBooks().reserved
 
 
 def test_columns_of_folders_and_missing_columns_of_a_dataset(tmp_path):

@@ -126,7 +126,7 @@ def test_the_file_holds_what_left_and_nothing_else(path):
     lines = [json.loads(line) for line in written(path).splitlines()]
     assert [line["kind"] for line in lines] == ["run", *["answer", "key"] * 3]
     assert {frozenset(line["content"]) for line in lines} == {
-        frozenset({"run", "facts"}),
+        frozenset({"run", "facts", "file"}),
         frozenset({"release", "sealed", "words"}),
         frozenset({"key"}),
     }

@@ -1,6 +1,7 @@
 """A run that is stopped goes on, pays once, and ends as it would have without the stop."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -225,6 +226,24 @@ def test_a_ledger_refuses_an_older_copy(tmp_path, monkeypatch):
             path.write_bytes(older)
         with pytest.raises(BudgetError, match="latest of its run"):
             model.fit(X, Y)
+
+
+def test_a_copy_of_an_unfinished_run_is_refused(tmp_path, monkeypatch):
+    path, copy = tmp_path / "fit.checkpoint", tmp_path / "copy.checkpoint"
+    with monkeypatch.context() as patched:
+        stop_after(patched, 5)
+        with pytest.raises(KeyboardInterrupt):
+            tg.LinearRegression(**FIT, checkpoint=path).fit(X, Y)
+    shutil.copy2(path, copy)
+    content = copy.read_bytes()
+    with pytest.raises(InputError, match="is a copy, and going on from two files would release"):
+        tg.LinearRegression(**FIT, checkpoint=copy).fit(X, Y)
+    assert copy.read_bytes() == content
+    moved = path.rename(tmp_path / "moved.checkpoint")
+    model = tg.LinearRegression(**FIT, checkpoint=moved).fit(X, Y)
+    shutil.copy2(moved, copy)  # nothing is left to draw
+    again = tg.LinearRegression(**FIT, checkpoint=copy).fit(X, Y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 def test_a_ledger_that_ends_with_the_process_is_refused(tmp_path):

@@ -29,14 +29,18 @@ from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.arguments import destination, promise_of, write_text
 from tailguard.cli.printing import print_plain
-from tailguard.ledger.report import history_text, summary_text
+from tailguard.ledger.report import history_content, history_text, summary_content, summary_text
 
-app = typer.Typer(help=options.page(__doc__), add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(
+    help=options.page(__doc__), add_completion=False, rich_markup_mode=options.markup_mode()
+)
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
 Name = Annotated[
     str | None, options.typed("NAME", "Of the data set; not needed where the file holds one.")
 ]
+
+AsJson = Annotated[bool, options.typed(None, "Print JSON in place of text.", "--json")]
 
 
 def create(
@@ -79,8 +83,10 @@ def create(
     print_plain(Console(), f"Began ledger {name!r} in {ledger}: {cap.describe()}{of_persons}")
 
 
-def show(ledger: LedgerFile, name: Name = None) -> None:
+def show(ledger: LedgerFile, name: Name = None, *, as_json: AsJson = False) -> None:
     """Show the cap, the charges and the remaining budget.
+
+    With --json: a list with an object for each ledger.
 
     Examples
     --------
@@ -90,10 +96,14 @@ def show(ledger: LedgerFile, name: Name = None) -> None:
     ...
     """
     names = (name,) if name is not None else tg.Ledger.names(ledger)
-    print_plain(Console(), "\n\n".join(summary_text(tg.Ledger(ledger, each)) for each in names))
+    ledgers = [tg.Ledger(ledger, each) for each in names]
+    if as_json:
+        typer.echo(json.dumps([*map(summary_content, ledgers)], indent=2))
+    else:
+        print_plain(Console(), "\n\n".join(map(summary_text, ledgers)))
 
 
-def history(ledger: LedgerFile, name: Name = None) -> None:
+def history(ledger: LedgerFile, name: Name = None, *, as_json: AsJson = False) -> None:
     """List every charge: its own cost, whether its run ended, and what was released for it.
 
     Examples
@@ -103,7 +113,11 @@ def history(ledger: LedgerFile, name: Name = None) -> None:
     Ledger 'claims-2026'
     ...
     """
-    print_plain(Console(), history_text(tg.Ledger(ledger, name)))
+    opened = tg.Ledger(ledger, name)
+    if as_json:
+        typer.echo(json.dumps(history_content(opened), indent=2))
+    else:
+        print_plain(Console(), history_text(opened))
 
 
 def verify(
@@ -169,4 +183,4 @@ def _read(path: Path) -> Any:
 
 
 for command in (create, show, history, verify, export):
-    app.command(help=options.page(command.__doc__))(command)
+    app.command(**options.pages(command.__doc__))(command)

@@ -1,12 +1,12 @@
-r"""Predict every row of a CSV or Parquet file with a model file.
+r"""Predict every row of a CSV file, or of Parquet files, with a model file.
 
 FILE needs the model's columns, in any order. Predictions are written as CSV,
-one line per row, in the same order. A row with an empty or unreadable cell has
-no prediction; the last sentence counts these rows by column. A logistic model
-adds the probability of the second class or, with more than two classes, of
-each class. A model that was fitted with exposures predicts rates, for an
-exposure of 1; with --exposure it predicts counts for that column's exposures.
---offset works alike.
+one line per row, in the same order; files of a folder follow their paths. A row
+with an empty or unreadable cell has no prediction; the last sentence counts
+these rows by column. A logistic model adds the probability of the second class
+or, with more than two classes, of each class. A model that was fitted with
+exposures predicts rates, for an exposure of 1; with --exposure it predicts
+counts for that column's exposures. --offset works alike.
 
 As in the fit, a feature beyond its bound counts as the bound; the model file
 lists the bounds. --extrapolate linear uses such features unchanged.
@@ -19,6 +19,7 @@ the rows that they are made for: guard them as you guard FILE.
 \b
   tailguard predict model.json new_claims.csv
   tailguard predict model.json new_claims.parquet --out predictions.csv
+  tailguard predict model.json 'new_claims/*.parquet' --out predictions.csv
   tailguard predict counts.json new_claims.csv --exposure years
 """
 
@@ -53,7 +54,6 @@ from tailguard.data.design import (
     feature_marks,
     offset_numbers,
 )
-from tailguard.data.readers.csv import existing_file
 from tailguard.data.readers.opening import opened_path, opened_table
 from tailguard.data.table import Table, pieces
 from tailguard.estimators.model_file import model_name
@@ -67,7 +67,7 @@ ROWS_AT_ONCE = 100_000
 
 def predict(
     model: options.ModelPathOption,
-    file: options.FileOption,
+    file: options.TableOption,
     exposure: Annotated[
         str | None,
         options.typed("COLUMN", "poisson, gamma, tweedie: predict for this exposure, not for 1."),
@@ -102,7 +102,7 @@ def predict(
         fitted.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
     if out is not None:
         destination(out, model, file)
-    table = opened_path(existing_file(file))
+    table = opened_path(file)
     named = {"exposure": exposure, "offset": offset}
     observed = {role: name for role, name in named.items() if name is not None}
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
@@ -115,7 +115,9 @@ def predict(
     else:
         n_rows = write_texts(out, texts)
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
-    for sentence in unpredicted.sentences():
+    mode = fitted.certificate_.mode
+    marks = () if mode == "private" else (f"MODEL is of a {mode}. So are its predictions.",)
+    for sentence in (*marks, *unpredicted.sentences()):
         print_wrapped(Console(stderr=True), sentence)
 
 

@@ -1,8 +1,10 @@
 r"""Begin a schema file, which declares the columns of a CSV or Parquet file.
 
 Only the header is read, no cell: every column is a numeric feature until you
-declare otherwise. Edit the file, then pass it to fit and mean with --schema,
-or to Python as schema=.
+declare otherwise. Parquet files state types too: a column of dates counts days
+after 2000-01-01, and one of categories is left out until you list its levels.
+Edit the file, then pass it to fit and mean with --schema, or to Python as
+schema=.
 
 [bold]Examples[/bold]
 
@@ -14,6 +16,7 @@ or to Python as schema=.
       --out model.json
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +27,9 @@ from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
 from tailguard.data.declarations import check_columns, listing
+from tailguard.data.draft import DATES, declared_by_types
 from tailguard.data.readers.opening import opened_path
+from tailguard.data.schema import Schema
 
 
 @options.takes(
@@ -47,13 +52,25 @@ def schema(
     """
     declared = declared_schema(given)
     table = opened_path(file)
-    settled = declared.settled(table.names, table.where)
+    # Text stays a feature: a single cell can make text of a column of numbers.
+    dates, left_out = declared_by_types(table, declared.undeclared(table.names), keep_cells=True)
+    drafted = replace(declared, dates={**declared.dates, **dates}, drop=(*declared.drop, *left_out))
+    settled = drafted.settled(table.names, table.where)
     roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
     check_columns(filter(None, roles), table.names, table.where)
     write_text(destination(out, file), settled.to_json())
-    print_wrapped(
-        Console(),
-        f"Wrote {out}: {listing(settled.numeric)} are numbers in it; list levels of text columns "
-        'under "categorical", origin and unit of dates under "dates", or move columns to "drop", '
-        "then pass the file as --schema.",
+    print_wrapped(Console(), _what_is_declared(out, settled, tuple(dates), left_out))
+
+
+def _what_is_declared(
+    out: Path, settled: Schema, dates: tuple[str, ...], left_out: tuple[str, ...]
+) -> str:
+    """Describe the draft, what types have declared in it, and how to go on."""
+    days = f", {listing(dates)} days after {DATES['origin']}" if dates else ""
+    verb = "is" if len(left_out) == 1 else "are"
+    others = f"; {listing(left_out)} {verb} left out, by type" if left_out else ""
+    return (
+        f"Wrote {out}: {listing(settled.numeric)} are numbers in it{days}{others}; list levels of "
+        'text columns under "categorical", origin and unit of dates under "dates", or move columns '
+        'to "drop", then pass the file as --schema.'
     )

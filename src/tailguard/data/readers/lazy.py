@@ -35,9 +35,9 @@ FAILED = "X must be readable to its end; reading it failed."
 
 # One message for two causes: it must not reveal that a cell made a query fail.
 NO_QUERY = (
-    "X must be a query of one file at most, and no cell may make a step of it fail: pass the path "
-    "of several files, which are each read by their own types, or load them into a table whose "
-    "types you declare; cast with TRY_CAST, or with strict=False."
+    "X must be a query of one file at most, and no cell may make a step of it fail; nothing is "
+    "spent: pass the path of several files, which are each read by their own types, or load them "
+    "into a table whose types you declare; cast with TRY_CAST, or with strict=False."
 )
 
 Read = Callable[[Sequence[str], int], Iterable[Any]]

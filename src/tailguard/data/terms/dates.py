@@ -94,6 +94,11 @@ def _check_format(where: str, pattern: Any) -> None:
         )
 
 
+def has_date_type(column: Any) -> bool:
+    """Whether the type of a column, and not its cells, says that it holds dates."""
+    return _seconds_of_column(column) is not None
+
+
 def date_numbers(column: Any, declared: Mapping[str, str]) -> FloatArray:
     """Return the time of each cell after the origin, in the declared unit; NaN if not a date."""
     seconds = _seconds(column, declared.get("format"))
