@@ -8,6 +8,7 @@ ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Stan
 (characters that change the direction of the following text).
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -22,6 +23,12 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     r"""Return a text of several lines, with each line printable."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def readable_json(value: object) -> str:
+    """Return JSON for people to edit: letters of any alphabet stay, unprintable signs do not."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)
 
 
 def four_digits(value: float | int | str) -> str:

@@ -18,7 +18,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
-from tailguard.printable import html_table
+from tailguard.printable import html_table, readable_json
 from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
@@ -341,7 +341,7 @@ class Schema:
     def to_json(self) -> str:
         """Return the schema as JSON, one declaration per line, for ``from_json``."""
         content = self.to_dict().items()
-        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content]
+        lines = [f"  {json.dumps(key)}: {readable_json(value)}" for key, value in content]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod

@@ -137,6 +137,13 @@ class NoisyDistribution:
         bulk = (bins.value(positions), mass, total, significance, edges, bin_noise, beyond)
         return cls(*bulk, pooled, noise, (first, last), high)
 
+    @classmethod
+    def with_far_bins(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
+        """Keep far bins, too, that exceed the noise only together: up to ``far_end``."""
+        seen = cls.of(counts, bins, noise_std)
+        end = far_end(counts, noise_std, seen.last)
+        return cls.of(counts, bins, noise_std, held=(seen.last, end)) if end > seen.last else seen
+
     @property
     def hidden(self) -> float:
         """The largest share of the mass that noise may hide in a bin beyond the bulk."""

@@ -30,7 +30,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
-from tailguard.scaling.noisy_distribution import NoisyDistribution, far_end
+from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
@@ -97,9 +97,7 @@ def _release_lengths(
     """Release a histogram of the lengths of rows, or of contributions."""
     query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
     counts, noise_std = session.histograms(query, state, session.stage(name))
-    seen = NoisyDistribution.of(counts, CORRECTION_LENGTHS, noise_std)
-    held = seen.last, far_end(counts, noise_std, seen.last)
-    return NoisyDistribution.of(counts, CORRECTION_LENGTHS, noise_std, held=held)
+    return NoisyDistribution.with_far_bins(counts, CORRECTION_LENGTHS, noise_std)
 
 
 def _release_moments(
