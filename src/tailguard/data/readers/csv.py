@@ -71,8 +71,8 @@ class CsvTable(Table):
             raise InputError(f"{path} must start with a line of column names; it does not.")
         if any(sign in name for name in names for sign in NOT_UTF_8):
             raise InputError(
-                f"{path} must have a header in UTF-8; it has not. A CSV file must be UTF-8: save the "
-                "file again as UTF-8."
+                f"{path} must have a header in UTF-8; it has not. A CSV file must be UTF-8: save "
+                "the file again as UTF-8."
             )
         self.names = checked_names(self.where, names)
 
