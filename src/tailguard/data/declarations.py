@@ -363,7 +363,9 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     listed = [True] if listed is None else listed
     rule = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
-        raise InputError(f"{rule}; got {shown(levels)}.")
+        booleans = any(level is False for level in listed)
+        remedy = ": booleans are read as 0 and 1, without levels" if booleans else ""
+        raise InputError(f"{rule}; got {shown(levels)}{remedy}.")
     try:
         declared = tuple(map(str, listed))
     except ValueError:  # Python refuses to print huge integers

@@ -77,7 +77,8 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
     names = [factor for term in left or () for factor in term.factors]
     if names and (len(names) > 1 or names[0].eval_method.value != "lookup"):
         raise InputError(
-            f"formula must have one unchanged column on its left, or none; got {shown(formula)}."
+            "formula must have one unchanged column on its left, or none: add a changed target to "
+            f"the table as a column of its own; got {shown(formula)}."
         )
     terms = [*right]
     constant = [term for term in terms if [factor.expr for factor in term.factors] == ["1"]]
