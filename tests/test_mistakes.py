@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import tailguard as tg
 from tailguard.checks import ArgumentError
@@ -74,6 +75,11 @@ def test_an_unknown_parameter_names_ours(name, words):
         linear(**{name: 1})
 
 
+def test_an_interval_before_the_fit_says_that_there_is_none_yet():
+    with pytest.raises(NotFittedError):
+        linear().predict(X, interval="mean")
+
+
 CALLS = [
     (lambda: tg.LinearRegression(1.0, 1e-6), "must be given its parameters by name, such as"),
     (lambda: tg.QuantileRegression(quantile=0.9), "is called level"),
@@ -82,6 +88,9 @@ CALLS = [
     (lambda: logistic(labels=(0, 1)), "the parameter is called classes"),
     (lambda: tg.SparseLinearRegression(k=5), "the parameter is called n_nonzero"),
     (lambda: linear().fit(X, Y, epochs=3), "steps follow from the budget"),
+    (lambda: linear().fit(X, Y, groups=Y), "is called person"),
+    (lambda: linear(cov_type="HC1"), "standard errors of every fit are robust"),
+    (lambda: tg.Schema(categorical={"a": [False, True]}), "booleans are read as 0 and 1"),
     (lambda: linear().fit(TABLE, response="cost"), "fit must not be given response: .* target"),
     (lambda: linear().fit(TABLE, target="cost", features=["age"]), "is called columns"),
     (lambda: fitted().predict(FEATURES, return_std=True), "is called interval"),

@@ -271,8 +271,7 @@ ridge l2 lam lambda_ reg_lambda = alpha
 q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
 percentile percentiles probs = q = a quantile is fitted by QuantileRegression(level=0.9)
 quantile quantiles = level = q = a quantile is fitted by QuantileRegression(level=0.9)
-confidence conf_level coverage = level = conf_int(level=0.9) has intervals of another level
-level = conf_int(level=0.9) has intervals of another level
+confidence conf_level coverage level = level = conf_int(level=0.9) has intervals of another level
 n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
 seed random_seed rng generator = random_state
 max_iter n_iter tol lr learning_rate eta epochs batch_size = steps follow from the budget
@@ -282,12 +281,14 @@ bounds bounds_x bounds_y data_norm lower upper sensitivity = no bounds on the da
 normalize standardize scale = columns are scaled privately by every fit
 accountant budget_accountant odometer = ledger
 intercept add_constant has_const = fit_intercept
-categorical category categories levels = categorical = declare them: schema={'categorical': {...}}
-dummies cat_features = categorical = declare them: schema={'categorical': {'sex': ['f', 'm']}}
+categorical category categories levels dummies cat_features = categorical = declare them: \
+schema={'categorical': {'sex': ['f', 'm']}}
 labels target_names = classes
 impute imputer fillna na_values nan_policy = missing
 skipna na_rm dropna = missing = empty cells count nothing, or as schema={'missing': {...}} says
-by group_by groupby group groups strata = by = tg.describe and tg.quantile take groups
+by group_by groupby group strata = by = tg.describe and tg.quantile take groups
+groups cluster clusters panel = by = person
+cov_type vcov cov_kwds = standard errors of every fit are robust, and cluster-robust with person=
 include exclude numeric_only = columns
 axis = columns are summarised separately; choose some by columns=['age']
 weights weight w = sample_weight

@@ -231,3 +231,17 @@ def test_the_target_of_the_fit_is_the_target_of_the_score():
     bare = tg.LinearRegression(**RICH).fit(X, TARGETS["numbers"])
     with pytest.raises(tg.InputError, match="requires y to be passed"):
         bare.private_score(X, **RICH)
+
+
+def test_no_interval_is_given_if_hidden_targets_may_decide_what_is_explained():
+    """One target in twenty is positive: their squares are nearly the whole mean square."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5_000, 1))
+    y = np.where(rng.random(5_000) < 0.05, 2_000.0 * rng.lognormal(-0.5, 1.0, 5_000), 0.0)
+    model = tg.LinearRegression(guarantee=tg.GDP(2.0), random_state=0).fit(X, y)
+    for seed in range(3):
+        found = model.private_score(X, y, epsilon=2.0, delta=1e-6, random_state=seed)
+        assert np.isnan(found.explained.low)
+        assert any(
+            "noise hides them may decide it" in note or "too small" in note for note in found.notes
+        )

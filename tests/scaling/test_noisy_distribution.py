@@ -9,6 +9,7 @@ from tailguard.scaling.noisy_distribution import (
     HIDDEN_DECAY,
     SURE,
     NoisyDistribution,
+    far_end,
     most_significant_window,
 )
 
@@ -174,3 +175,13 @@ def test_noise_alone_puts_no_residual_far_out_in_several_releases():
             found = NoisyDistribution.of(counts, SLOPES, 10.0, found)
             largest.append(found.edges.max())
     assert max(largest) < SLOPES.value(130.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_records_spread_over_many_bins_are_seen_together(seed):
+    """In each of twelve bins beyond a gap they are hidden by the noise."""
+    noise = np.random.default_rng(seed).normal(0.0, 10.0, 66)
+    spread = np.where((np.arange(66) >= 35) & (np.arange(66) < 47), 22.0, 0.0)
+    assert 44 <= far_end(spread + noise, 10.0, 30) <= 50
+    assert far_end(noise, 10.0, 30) == 30
+    assert far_end(noise, 10.0, 65) == 65

@@ -139,6 +139,19 @@ def test_actual_totals_stand_beside_expected_ones(by):
         assert np.isnan(found.ratio[-1])  # no record has a gap
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_totals_have_the_ratio_beside_them_unless_the_columns_have_unlike_gaps(gaps):
+    data = table().assign(expected=table()["third"])
+    data.loc[::2, "third"] = np.nan if gaps else 1.0
+    found = tg.actual_expected(
+        data, "third", "expected", "ill", schema=SCHEMA, random_state=3, guarantee=tg.GDP(1.0)
+    )
+    seen = np.isfinite(found.ratio)
+    assert seen.sum() >= 2
+    of_totals = found.actual[seen] / found.expected[seen]
+    assert np.allclose(of_totals, found.ratio[seen], rtol=1e-9) != gaps
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -94,9 +94,7 @@ def check_columns(required: Iterable[str], columns: Sequence[str], where: str) -
 
 
 def _other_format(columns: Sequence[str]) -> str:
-    """Return advice if names look like another encoding, or one name like a CSV header."""
-    if any(sign in column for column in columns for sign in "\0\ufffd"):
-        return " A CSV file must be UTF-8: save the file again as UTF-8."
+    """Return advice if one name looks like a CSV header."""
     if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
         return " Cells of a CSV file must be separated by commas: save the file again with commas."
     return ""
@@ -365,7 +363,9 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     listed = [True] if listed is None else listed
     rule = f"The levels of {column!r} must be a list of text or whole numbers"
     if not all(isinstance(level, str | int) and not isinstance(level, bool) for level in listed):
-        raise InputError(f"{rule}; got {shown(levels)}.")
+        booleans = any(level is False for level in listed)
+        remedy = ": booleans are read as 0 and 1, without levels" if booleans else ""
+        raise InputError(f"{rule}; got {shown(levels)}{remedy}.")
     try:
         declared = tuple(map(str, listed))
     except ValueError:  # Python refuses to print huge integers

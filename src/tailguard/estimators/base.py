@@ -344,6 +344,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         level: float = 0.95,
     ) -> FloatArray:
         """Return the score of each row, or its interval; by default at an offset of zero."""
+        check_is_fitted(self)
         check_exposure(self, exposure)
         pieces = self._features_of(X)
         if interval is None:

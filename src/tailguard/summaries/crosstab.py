@@ -15,6 +15,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
+from tailguard.summaries.distribution import DistributionEstimate
 from tailguard.summaries.quantile import Z
 from tailguard.summaries.released import (
     RunOptions,
@@ -24,7 +25,7 @@ from tailguard.summaries.released import (
     summary,
 )
 from tailguard.summaries.results import Cell, ResultTable, SummaryResult
-from tailguard.summaries.statistics import Statistics
+from tailguard.summaries.statistics import SURELY_MORE, Statistics
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -201,7 +202,8 @@ def actual_expected(
     Edge cases
     ----------
     Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. The ratio is
-    that of the means, which leave missing cells out. A group that noise hides has NaN. Only the
+    that of the means, which leave missing cells out: it is that of the totals unless one column
+    surely has more readable cells in the group. A group that noise hides has NaN. Only the
     named columns are read, and a record without a usable cell in any of them is void.
 
     Reference
@@ -237,7 +239,7 @@ def actual_expected(
     assert moments is not None
     assert quantiles is not None
     hidden = np.atleast_1d(solution.unseen.reshape(moments.mean.shape).any(axis=1))
-    totals = np.reshape([each.total for each in quantiles.estimates], moments.mean.shape)
+    totals = _readable_cells(quantiles.estimates, moments.mean.shape)
     mean, expected_mean = moments.mean.T
     # Cells that were cut at one, though they are far larger, make the ratio far too small.
     hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
@@ -258,3 +260,17 @@ def actual_expected(
         low=ratio - Z * ratio_std,
         high=ratio + Z * ratio_std,
     )
+
+
+def _readable_cells(
+    estimates: Sequence[DistributionEstimate], shape: tuple[int, ...]
+) -> FloatArray:
+    """Return the numbers of readable cells of both columns, by groups.
+
+    Unless noise cannot explain their difference they are one number, the mean by inverse variances.
+    """
+    totals = np.reshape([each.total for each in estimates], shape)
+    variances = np.reshape([max(each.total_std, 1e-9) ** 2 for each in estimates], shape)
+    mean = (totals / variances).sum(axis=1) / (1.0 / variances).sum(axis=1)
+    alike = np.abs(totals[:, 0] - totals[:, 1]) < SURELY_MORE * np.sqrt(variances.sum(axis=1))
+    return np.where(alike[:, None], mean[:, None], totals)

@@ -72,6 +72,13 @@ HIDDEN = (
 """The note of a score that noise hides; from released numbers both causes look alike."""
 
 
+FAR_TARGETS = (
+    "The share explained has no interval, and may be wrong: targets so far out that noise hides "
+    "them may decide it. A larger budget or more rows show them."
+)
+"""The note of a score of targets whose mean has no interval."""
+
+
 class ScoreEstimate(NamedTuple):
     """A released number and its 95 % interval; NaN where noise hides it."""
 
@@ -219,6 +226,9 @@ class ScoreStatistics(Statistics):
             return solution
         constant = _constant(self.loss, mean, std, targets)
         solution = self._explained(solution, gate, constant, targets.total)
+        if self.loss.link.scaled and not math.isfinite(summary.moments.error_std[0, -1]):
+            explained = ScoreEstimate(solution.explained.value)
+            solution = replace(solution, explained=explained, notes=(*solution.notes, FAR_TARGETS))
         if not self._labels or solution.unseen.any():
             return solution
         return replace(solution, auc=self._area(plan, gate, of_scores[0], mean, noise))
@@ -245,7 +255,7 @@ class ScoreStatistics(Statistics):
         counts = gate.ask(size_query, constant.score, stage)
         query, stage = DevianceMoments(loss), stages["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / total
-        spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
+        spread = [NoisyDistribution.with_far_bins(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
         limit = max(_limit(spread, noise), constant.largest)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tailguard as tg
 from support.files import cells_in, names_in, numbers_in
 from tailguard.checks import InputError
 from tailguard.data.readers.csv import CsvTable
@@ -239,3 +240,11 @@ def test_the_text_of_a_csv_file_is_held_a_piece_at_a_time(tmp_path):
     tracemalloc.stop()
     assert read.shape == (60_000, 5)
     assert peak < 6 * read.nbytes  # all of its text is ten times as large
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_a_header_in_another_encoding_is_refused_whatever_columns_are_used(tmp_path, encoding):
+    place = tmp_path / "people.csv"
+    place.write_bytes("Größe,cost\n1,2\n".encode(encoding))
+    with pytest.raises(tg.InputError, match=r"A CSV file must be UTF-8: save the file again"):
+        tg.mean(place, columns=["cost"], epsilon=1.0, delta=1e-6)

@@ -74,7 +74,7 @@ REFUSED = {
     "cost ~ C(region, levels=['a', 'b'])": "levels of 'region' must be declared once",
     "cost ~ age - 1": "to leave it out, set fit_intercept=False",
     "cost ~ 0 + age": "to leave it out, set fit_intercept=False",
-    "log(cost) ~ age": "must have one unchanged column on its left",
+    "log(cost) ~ age": "add a changed target to the table as a column of its own",
     "cost + income ~ age": "must have one unchanged column on its left",
     "cost | income ~ age": "must have one part on each side",
     "cost ~ 1": "must name at least one column on its right",

@@ -102,3 +102,20 @@ def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least(
     assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
     assert known.beyond(4.0, 2.0) == pytest.approx(missing)
     assert known.beyond(4.0) == pytest.approx(missing / 16.0)
+
+
+@pytest.mark.long
+def test_intervals_hold_slopes_of_mostly_zero_targets():
+    """Their few positive targets exceed the noise in no bin of a third of an octave."""
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.uniform(size=8_000), rng.integers(0, 2, 8_000)])
+        mean = 50.0 + X @ [100.0, 50.0]
+        paid = rng.random(8_000) < 0.05
+        y = np.where(paid, mean / 0.05 * rng.lognormal(-0.5, 1.0, 8_000), 0.0)
+        model = tg.LinearRegression(epsilon=3.0, delta=1e-6, random_state=seed).fit(X, y)
+        low, high = model.conf_int()[:2].T
+        held.extend(((low <= [100.0, 50.0]) & (high >= [100.0, 50.0]))[np.isfinite(low)])
+    assert len(held) >= 16
+    assert np.mean(held) > 0.7  # without these bins it is a third

@@ -55,6 +55,19 @@ def test_log_odds_of_columns_too_heavy_for_all_bounds_have_no_intervals_and_say_
     assert np.isfinite(model.coef_noise_std_).all()
 
 
+@pytest.mark.parametrize(("constant", "given"), [(-0.5, True), (-4.5, False)])
+def test_log_odds_of_a_rare_outcome_have_no_intervals_if_noise_hides_their_curvature(
+    constant, given
+):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1.0, 1.0, 4_000), rng.integers(0, 2, 4_000)])
+    y = (rng.random(4_000) < 1.0 / (1.0 + np.exp(-X.sum(axis=1) - constant))).astype(int)
+    model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, classes=(0, 1), random_state=0)
+    model.fit(X, y)
+    assert np.isfinite(model.conf_int()).all() == given
+    assert ("curvature of the loss" in model.reasons_[0]) != given
+
+
 ALIKE = GradientVariance(np.eye(2), np.zeros((2, 2)), 0.1)
 
 

@@ -69,6 +69,11 @@ class CsvTable(Table):
             names = next(records, [""])
         if names == [""]:
             raise InputError(f"{path} must start with a line of column names; it does not.")
+        if any(sign in name for name in names for sign in NOT_UTF_8):
+            raise InputError(
+                f"{path} must have a header in UTF-8; it has not. A CSV file must be UTF-8: save "
+                "the file again as UTF-8."
+            )
         self.names = checked_names(self.where, names)
 
     def check_rows(self, fewest: int) -> None:
@@ -141,6 +146,9 @@ def _no_field_limit() -> Iterator[None]:
     finally:
         csv.field_size_limit(limit)
 
+
+NOT_UTF_8 = "\0\ufffd"
+"""Signs in a header that show another encoding."""
 
 # The limit belongs to the whole process.
 NO_FIELD_LIMIT = SharedSetting(_no_field_limit)

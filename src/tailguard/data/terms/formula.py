@@ -68,8 +68,8 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
         parsed = DefaultFormulaParser().get_terms(formula, context=context)._to_dict()
     except (FormulaicError, SyntaxError, RecursionError):
         raise InputError(
-            f"formula must be valid for formulaic, such as 'cost ~ age + log1p(income)'; got "
-            f"{shown(formula)}."
+            "formula must be valid for formulaic, such as 'cost ~ age + log1p(income)', and have "
+            f"names that are not one word between backticks; got {shown(formula)}."
         ) from None
     left, right = parsed.get("lhs"), parsed.get("rhs", parsed.get("root"))
     if isinstance(left, tuple) or isinstance(right, tuple) or right is None:
@@ -77,7 +77,8 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
     names = [factor for term in left or () for factor in term.factors]
     if names and (len(names) > 1 or names[0].eval_method.value != "lookup"):
         raise InputError(
-            f"formula must have one unchanged column on its left, or none; got {shown(formula)}."
+            "formula must have one unchanged column on its left, or none: add a changed target to "
+            f"the table as a column of its own; got {shown(formula)}."
         )
     terms = [*right]
     constant = [term for term in terms if [factor.expr for factor in term.factors] == ["1"]]

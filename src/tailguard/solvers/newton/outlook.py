@@ -185,12 +185,15 @@ def meaning_of_error(problem: Problem) -> str:
 
 
 def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
-    """Return the warning: what will be fitted, and which budget would suffice."""
+    """Return the warning: what will be fitted, and which budget would suffice.
+
+    It does not state ``guarantee``, which is what a count of usable records left of the user's.
+    """
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     hides = "every column is predicted to" if constant else "typical columns may"
     return (
-        f"{words}: at {guarantee.describe()} the scale of {hides} hide in the noise of "
-        f"{problem.n_rows} {'persons' if problem.by_person else 'records'}; "
+        f"{words}: with this budget and {problem.n_rows:,} "
+        f"{'persons' if problem.by_person else 'records'} the scale of {hides} hide in the noise; "
         f"{_remedy(problem, guarantee)}"
     )
 

@@ -51,7 +51,8 @@ class Geometry:
     mean_target, far_target, near_target
         With a log link, in scales of the target: the mean target, if the start released it; the
         value that one in 200 targets exceeds; and the value that one in 200 positive targets is
-        below. The last two are 0 if they were not detected.
+        below. The last two are 0 if they were not detected. With log-odds ``mean_target`` is the
+        share of the second outcome.
     cap
         The length at which rows were cut when the curvature was released; infinite before that.
     weight_unit

@@ -97,7 +97,7 @@ def _release_lengths(
     """Release a histogram of the lengths of rows, or of contributions."""
     query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
     counts, noise_std = session.histograms(query, state, session.stage(name))
-    return NoisyDistribution.of(counts, CORRECTION_LENGTHS, noise_std)
+    return NoisyDistribution.with_far_bins(counts, CORRECTION_LENGTHS, noise_std)
 
 
 def _release_moments(
