@@ -202,10 +202,11 @@ class ContributionLevels(GaussianQuery):
         the length of a row. The shrink covers this error.
         """
         view, levels = self.view.contributions(), np.array(self.levels, dtype=np.float64)
+        root_widths = self.root_widths
         total = np.zeros((levels.size, view.width), dtype=np.int64)
         for sight in view.read(block, state, shrunk=shrink(total.size)):
             reach, ones = np.copysign(sight.length, sight.inverse), np.ones(sight.length.size)
-            factors = level_factors(sight, reach, ones, 1.0, levels, self.root_widths)
+            factors = level_factors(sight, reach, ones, 1.0, levels, root_widths)
             add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 

@@ -72,7 +72,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
-    margin = MARGIN_OF_BOUNDS * query.noise_std(problem.n_rows, problem.n_features, stage.mu)
+    margin = MARGIN_OF_BOUNDS * query.noise_std(session.n_rows(stage), problem.n_features, stage.mu)
     if loss.link.log:
         differences = differences + margin * (np.array(others) > view.bound)
     best = int(np.argmin(differences))

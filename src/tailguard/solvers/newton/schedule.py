@@ -39,6 +39,7 @@ STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
     "row norms", "whitened row norms", "early slopes", "row lengths", "curvature of rows",
     "contribution lengths", "contribution moments", "early contribution rounds",
+    "choice of bounds", "far contributions",
 }  # fmt: skip
 """Stages that read the sample if there is one; the early rounds do so too.
 
@@ -79,7 +80,7 @@ CORRECTION_OF_LIKELIHOOD = {
 """The same releases for likelihoods: their curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (0, 12), (4, 8)
 """The number of early rounds, which are approximate, and of the rounds that are averaged."""
-ROUNDS_AFTER_SAMPLE = 4
+ROUNDS_AFTER_SAMPLE = 3
 """The number of the latter where the rounds before began on a sample and ended on all records."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""

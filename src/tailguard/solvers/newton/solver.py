@@ -204,7 +204,7 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
             yield (fit := step(session, fit, rounds_left=rounds_left * last))
             rounds_left -= 1
             if last and session.shares.sample and settled(fit):  # half as many passes are enough
-                rounds_left = math.ceil(rounds_left / 2)
+                rounds_left = math.ceil(rounds_left / 4)
     yield (fit := averaged(fit))
     improvements = {"debiasing": debias, "contribution rounds": correct}
     improvements |= {TOTAL: calibrate_total, "choice of fit": choose_fit}

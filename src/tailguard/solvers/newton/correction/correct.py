@@ -143,7 +143,8 @@ def _far_shares(
     state = usable(geometry.matrix @ rounds.mean)
     moments = session.ask(query, state, stage) / limit**2
     problem = session.problem
-    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu) / limit**2
+    sizes = session.n_rows(stage), problem.n_features, stage.mu
+    noise_std = query.noise_std(*sizes) / limit**2
     mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
     deviation = moments - mean_square * np.eye(width)
     deviation_square = float((deviation**2).sum())

@@ -149,7 +149,7 @@ def run_rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments, axis=0), stds / math.sqrt(stage.times),
         math.hypot(noise * spread, sampling_std), start_distance, typical_noise * spread,
-        float(np.mean(ratios[-3:])),
+        float(np.mean(ratios[1:][-3:])),
         SETTLED * (1.0 + 1.0 / (session.problem.n_rows * noise**2)),
         mean - shares @ np.array(starts),
     )  # fmt: skip
