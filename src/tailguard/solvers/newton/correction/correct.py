@@ -31,8 +31,6 @@ from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
-# The correction is skipped if rows have a larger second moment beyond their cut, per coordinate.
-MOST_LOST = 0.8
 # Intervals add this many of its standard deviations to the estimated squared error of the rounds.
 # With one, 87 and 88 % of the intervals held the truth on two of seven real tables of counts.
 CAUTION = 2.0
@@ -156,8 +154,8 @@ def _far_shares(
 
 
 def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
-    """Return the fit at the blend, or the fit unchanged if the rounds did not converge."""
-    if not rounds.converged or rounds.curvature.lost() > MOST_LOST:
+    """Return the fit at the blend, or the fit unchanged if the rounds did not settle."""
+    if not rounds.settled:
         return fit
     blend = Blend.typical(fit, rounds, tail_bias)
     return replace(fit, weights=usable(fit.geometry.matrix @ blend.weights), noise=blend.noise)
@@ -185,8 +183,14 @@ class Blend:
 
     @classmethod
     def typical(cls, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> "Blend":
-        """Blend for predictions, with the clipping bias of the level along a typical direction."""
+        """Blend for predictions, with the clipping bias of the level along a typical direction.
+
+        That of squares is left out: it counts the most that noise may hide, as intervals must, and
+        predictions of real tables are better without it (docs/trials.md).
+        """
         root, gain = _root_and_gain(rounds)
+        if not fit.geometry.loss.link.curved:
+            return cls._of(fit, rounds, np.zeros_like(root))
         typical = float(tail_bias.along(np.eye(len(root))).mean()) * tail_bias.beyond**2
         return cls._of(fit, rounds, typical * gain @ gain.T)
 
