@@ -12,13 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-import typer
-
 from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
-from tailguard.printable import printable
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 Value = TypeVar("Value")
@@ -198,12 +195,6 @@ def checkpoint_of(path: Path | None, *, resume: bool) -> Path | None:
     check_no_side_file("--checkpoint", path)
     if not _writable(path):
         raise InputError(f"--checkpoint must be a file in a writable directory; got {str(path)!r}.")
-    if resume:
-        typer.echo(
-            f"Going on from {printable(str(path))}. No copy or backup of it may go on, too: its "
-            "answers would leave a second time, uncharged.",
-            err=True,
-        )
     return path
 
 

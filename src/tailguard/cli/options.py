@@ -251,7 +251,7 @@ class CheckpointOptions:
     ] = None
     resume: Annotated[
         bool,
-        privacy(None, "Go on with the run of --checkpoint, which pays nothing twice.", "--resume"),
+        privacy(None, "Go on with the run of --checkpoint, never of a copy.", "--resume"),
     ] = False
 
 

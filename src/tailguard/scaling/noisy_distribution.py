@@ -14,6 +14,7 @@ from tailguard.queries.histograms import Bins
 BIN_SIGNIFICANCE = 2.5  # a bin of the bulk exceeds this many standard deviations of the noise
 WIDEST_GAP = 3  # the bulk contains at most this many smaller bins in a row
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # widths of the windows that search the bulk, in bins
+FAR_WIDTHS = (*WINDOW_WIDTHS, 12, 16, 24)  # and of those that search beyond it
 POINTS = 4  # how many points represent a bin
 # Standard deviations of the noise that a count must exceed if a false detection would do harm.
 SURE = 6.0
@@ -26,10 +27,6 @@ HIDDEN_BINS, HIDDEN_DECAY = 15, 0.6
 # simulated data used for tuning, this estimates the mean excess beyond the last bin to within a
 # factor of 1.8 (standard deviation). The most that noise may hide would be within a factor of 2.3.
 TAIL_DECAY, DECAYS, TELLING_BINS = (0.7, 0.2), np.linspace(0.05, 0.95, 37), 2
-# How many standard deviations of its noise a window beyond the last kept bin must exceed, and how
-# many bins it has at most. In pure noise one in a hundred histograms of 66 bins has such a window,
-# which only makes intervals wider.
-FAR_SIGNIFICANCE, FAR_WIDTHS = 4.0, range(3, 25)
 # The probability that any window of pure noise stands out in a fit, and the number of windows of a
 # column.
 FALSE_ALARM, FALSE_WINDOWS = 2e-3, 4e2
@@ -42,11 +39,13 @@ def detection_threshold(
     return -NormalDist().inv_cdf(false_alarm / (windows * n_columns))
 
 
-def most_significant_window(counts: FloatArray, noise_std: float) -> tuple[int, int, float]:
+def most_significant_window(
+    counts: FloatArray, noise_std: float, widths: tuple[int, ...] = WINDOW_WIDTHS
+) -> tuple[int, int, float]:
     """Return the ends of the window of bins that stands out most, and its significance."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     best = (0, 1, -math.inf)
-    for width in WINDOW_WIDTHS:
+    for width in widths:
         if width >= counts.size:
             continue
         score = (sums[width:] - sums[:-width]) / (noise_std * math.sqrt(width))
@@ -217,16 +216,10 @@ def far_end(counts: FloatArray, noise_std: float, first: int) -> int:
     Few records spread over many bins exceed the noise in none of them, but together they do. The
     result is ``first`` if no window stands out.
     """
-    sums = np.concatenate([[0.0], np.cumsum(counts[first:])])
-    end, most = first, FAR_SIGNIFICANCE * noise_std
-    for width in FAR_WIDTHS:
-        if width > counts.size - first:
-            break
-        heights = (sums[width:] - sums[:-width]) / math.sqrt(width)
-        start = int(np.argmax(heights))
-        if heights[start] > most:
-            end, most = first + start + width, float(heights[start])
-    return end
+    if first >= counts.size:
+        return first
+    _, end, significance = most_significant_window(counts[first:], noise_std, FAR_WIDTHS)
+    return first + end if significance > detection_threshold(1) else first
 
 
 def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:

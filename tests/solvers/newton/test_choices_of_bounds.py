@@ -113,6 +113,7 @@ def bound_by(loss, gain):
         return np.array([margin, -gain(noise) - margin])
 
     answering = SimpleNamespace(
-        loss=session.loss, problem=session.problem, stage=session.stage, ask=told
-    )
+        loss=session.loss, problem=session.problem, stage=session.stage, ask=told,
+        n_rows=session.n_rows,
+    )  # fmt: skip
     return choose_bound(answering, fit).geometry.bound

@@ -174,7 +174,7 @@ def test_rounds_that_settled_leave_their_budget_to_fewer_passes(monkeypatch, has
     rounds = [each for each in model.certificate_.releases if each.stage == "rounds of phase 4"]
     planned = model.plan_.stage("rounds of phase 4")
     spent = [(each.sensitivity / each.noise_std) ** 2 for each in rounds for _ in range(each.times)]
-    assert len(spent) == (5 if has_settled else planned.times)  # of 16, 15 are left, 8, 4, 2, 1
+    assert len(spent) == (3 if has_settled else planned.times)  # of 16, 15 are left, 4, 1
     assert sum(spent) >= planned.total_mu**2 * (1.0 - 1e-6)
     assert model.certificate_.spent.mu <= model.certificate_.total.mu
     assert model.certificate_.total.epsilon <= 4.0
