@@ -14,7 +14,9 @@ from tailguard.queries.histograms import Bins
 BIN_SIGNIFICANCE = 2.5  # a bin of the bulk exceeds this many standard deviations of the noise
 WIDEST_GAP = 3  # the bulk contains at most this many smaller bins in a row
 WINDOW_WIDTHS = (1, 2, 3, 4, 6, 8)  # widths of the windows that search the bulk, in bins
-FAR_WIDTHS = (*WINDOW_WIDTHS, 12, 16, 24)  # and of those that search beyond it
+# And of those that search beyond it. Narrower ones hold more harm if they are only noise, and are
+# left to ``SURE``.
+FAR_WIDTHS = (3, 4, 6, 8, 12, 16, 24)
 POINTS = 4  # how many points represent a bin
 # Standard deviations of the noise that a count must exceed if a false detection would do harm.
 SURE = 6.0
@@ -138,10 +140,10 @@ class NoisyDistribution:
 
     @classmethod
     def with_far_bins(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
-        """Keep far bins, too, that exceed the noise only together: up to ``far_end``."""
+        """Keep far bins, too, that exceed the noise only together: those of ``far_window``."""
         seen = cls.of(counts, bins, noise_std)
-        end = far_end(counts, noise_std, seen.last)
-        return cls.of(counts, bins, noise_std, held=(seen.last, end)) if end > seen.last else seen
+        window = far_window(counts, noise_std, seen.last)
+        return cls.of(counts, bins, noise_std, held=window) if window else seen
 
     @property
     def hidden(self) -> float:
@@ -210,16 +212,13 @@ def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, int, int, 
     return kept, low, high, significance
 
 
-def far_end(counts: FloatArray, noise_std: float, first: int) -> int:
-    """Return the end of the window that stands out most, if any does, from bin ``first`` on.
+def far_window(counts: FloatArray, noise_std: float, first: int) -> tuple[int, int] | None:
+    """Return the ends of the window that stands out most from bin ``first`` on, if any does.
 
-    Few records spread over many bins exceed the noise in none of them, but together they do. The
-    result is ``first`` if no window stands out.
+    Few records spread over many bins exceed the noise in none of them, but together they do.
     """
-    if first >= counts.size:
-        return first
-    _, end, significance = most_significant_window(counts[first:], noise_std, FAR_WIDTHS)
-    return first + end if significance > detection_threshold(1) else first
+    start, end, significance = most_significant_window(counts[first:], noise_std, FAR_WIDTHS)
+    return (first + start, first + end) if significance > detection_threshold(1) else None
 
 
 def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:

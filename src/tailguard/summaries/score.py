@@ -226,7 +226,8 @@ class ScoreStatistics(Statistics):
             return solution
         constant = _constant(self.loss, mean, std, targets)
         solution = self._explained(solution, gate, constant, targets.total)
-        if self.loss.link.scaled and not math.isfinite(summary.moments.error_std[0, -1]):
+        untold = math.isnan(solution.explained.value) or not self.loss.link.scaled
+        if not untold and not math.isfinite(summary.moments.error_std[0, -1]):
             explained = ScoreEstimate(solution.explained.value)
             solution = replace(solution, explained=explained, notes=(*solution.notes, FAR_TARGETS))
         if not self._labels or solution.unseen.any():
@@ -255,7 +256,7 @@ class ScoreStatistics(Statistics):
         counts = gate.ask(size_query, constant.score, stage)
         query, stage = DevianceMoments(loss), stages["deviances"]
         noise = noise_std_of(query, *sizes, stage.asked) / total
-        spread = [NoisyDistribution.with_far_bins(each, bins, tail_std) for each in counts]
+        spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
             return UNKNOWN, UNKNOWN
         limit = max(_limit(spread, noise), constant.largest)

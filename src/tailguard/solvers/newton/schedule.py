@@ -43,10 +43,10 @@ STEERING = {
 }  # fmt: skip
 """Stages that read the sample if there is one; the early rounds do so too.
 
-Stages of the correction that are listed here are released again later, or need only be approximate.
-The target's size and a likelihood's first constant depend on rare events, and the shared size
-depends on rare indicators, so they read all records. So do all stages that the last rounds and the
-standard errors use.
+Stages that are listed here are released again later, or need only be approximate, as where far
+contributions point. The target's size and a likelihood's first constant depend on rare events, and
+the shared size depends on rare indicators, so they read all records. So do all other stages that
+the last rounds and the standard errors use.
 """
 HALFWAY = 2
 """Bounds of features are chosen before this phase; phases count from 0."""

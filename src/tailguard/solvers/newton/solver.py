@@ -203,7 +203,7 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
         while rounds_left:  # the last phase also gets the budget of skipped stages and rounds
             yield (fit := step(session, fit, rounds_left=rounds_left * last))
             rounds_left -= 1
-            if last and session.shares.sample and settled(fit):  # half as many passes are enough
+            if last and session.shares.sample and settled(fit):  # fewer passes are enough
                 rounds_left = math.ceil(rounds_left / 4)
     yield (fit := averaged(fit))
     improvements = {"debiasing": debias, "contribution rounds": correct}

@@ -147,6 +147,8 @@ def _far_shares(
     deviation = moments - mean_square * np.eye(width)
     deviation_square = float((deviation**2).sum())
     variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
+    # A sample has other far contributions than all records; each moves the moments by one.
+    variance += width * mean_square * (1.0 / sizes[0] - 1.0 / problem.n_rows)
     kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
     shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
     along = np.einsum("ij,jk,ik->i", directions, shares, directions)

@@ -94,10 +94,14 @@ class Moments:
 def _release_lengths(
     session: FitSession, view: View, state: FloatArray, name: str
 ) -> NoisyDistribution:
-    """Release a histogram of the lengths of rows, or of contributions."""
+    """Release a histogram of the lengths of rows, or of contributions.
+
+    Far contributions, which would bias intervals, are sought more closely than far rows.
+    """
     query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
     counts, noise_std = session.histograms(query, state, session.stage(name))
-    return NoisyDistribution.with_far_bins(counts, CORRECTION_LENGTHS, noise_std)
+    read = NoisyDistribution.with_far_bins if view.times == "slope" else NoisyDistribution.of
+    return read(counts, CORRECTION_LENGTHS, noise_std)
 
 
 def _release_moments(

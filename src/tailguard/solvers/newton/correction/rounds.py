@@ -24,8 +24,8 @@ STEP = 0.5  # part of a Newton step; the average of half steps is as good as tha
 # The squared error of a Newton step, except for the error of the released curvature, as a share of
 # the squared distance from its start to the average.
 MISS = 0.1
-# There are intervals only if the rounds converged, and if rows have at most this second moment
-# beyond their cut, per coordinate.
+# The fit is corrected, and has intervals, only if the rounds converged and rows have at most this
+# second moment beyond their cut, per coordinate.
 MOST_BEYOND_CUT = 2.0
 
 
@@ -149,7 +149,7 @@ def run_rounds(
         curvature, metric, level, (inverse + inverse.T) / 2.0, start, mean,
         np.mean(increments, axis=0), stds / math.sqrt(stage.times),
         math.hypot(noise * spread, sampling_std), start_distance, typical_noise * spread,
-        float(np.mean(ratios[1:][-3:])),
+        float(np.mean((ratios[1:] or ratios)[-3:])),
         SETTLED * (1.0 + 1.0 / (session.problem.n_rows * noise**2)),
         mean - shares @ np.array(starts),
     )  # fmt: skip
