@@ -84,14 +84,16 @@ def row(law, epsilon, model, truth, tables):
         own = found.explained
         if np.isfinite(own.value):
             errors.append(own.value - truth)
-            widths.append(own.high - own.low)
-            held.append(own.low <= truth <= own.high)
+            if np.isfinite(own.low):
+                widths.append(own.high - own.low)
+                held.append(own.low <= truth <= own.high)
             if (other := found.auc or found.accuracy) is not None:
                 others.append((other.low <= second <= other.high, other.value - second))
-    told = {"law": law, "epsilon": epsilon, "tables": len(errors)}
+    told = {"law": law, "epsilon": epsilon, "tables": len(errors), "given": len(held)}
     if errors:
-        root = float(np.sqrt(np.mean(np.square(errors))))
-        told |= {"held": float(np.mean(held)), "error": root, "width": float(np.mean(widths))}
+        told |= {"error": float(np.sqrt(np.mean(np.square(errors))))}
+    if held:
+        told |= {"held": float(np.mean(held)), "width": float(np.mean(widths))}
     if others:
         inside, off = np.transpose(others)
         name = "area" if found.auc is not None else "accuracy"

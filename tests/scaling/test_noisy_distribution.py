@@ -9,7 +9,7 @@ from tailguard.scaling.noisy_distribution import (
     HIDDEN_DECAY,
     SURE,
     NoisyDistribution,
-    far_end,
+    far_window,
     most_significant_window,
 )
 
@@ -179,9 +179,17 @@ def test_noise_alone_puts_no_residual_far_out_in_several_releases():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_records_spread_over_many_bins_are_seen_together(seed):
-    """In each of twelve bins beyond a gap they are hidden by the noise."""
+    """In each of twelve bins beyond a gap they are hidden by the noise; bins before stay out."""
     noise = np.random.default_rng(seed).normal(0.0, 10.0, 66)
     spread = np.where((np.arange(66) >= 35) & (np.arange(66) < 47), 22.0, 0.0)
-    assert 44 <= far_end(spread + noise, 10.0, 30) <= 52
-    assert far_end(noise, 10.0, 30) == 30
-    assert far_end(noise, 10.0, 65) == 65
+    low, high = far_window(spread + noise, 10.0, 30)
+    assert 31 <= low <= 38
+    assert 44 <= high <= 52
+    bulk = np.where(np.arange(66) < 20, 1e4, 0.0)
+    bins = Bins("octaves", 0.0, 1.0, 66)
+    seen = NoisyDistribution.with_far_bins(bulk + spread + noise, bins, 10.0)
+    masses = seen.mass.reshape(-1, seen.points.size // (seen.edges.size - 1)).sum(axis=1)
+    assert masses[20:low].max() == 0.0
+    assert masses[low:high].sum() > 0.0
+    assert far_window(noise, 10.0, 30) is None
+    assert far_window(noise, 10.0, 65) is None

@@ -71,10 +71,9 @@ HIDDEN = (
 )
 """The note of a score that noise hides; from released numbers both causes look alike."""
 
-
 FAR_TARGETS = (
-    "The share explained has no interval, and may be wrong: targets so far out that noise hides "
-    "them may decide it. A larger budget or more rows show them."
+    "The share explained has no interval, and is told above zero alone: targets so far out that "
+    "noise hides them may decide it. A larger budget or more rows show them."
 )
 """The note of a score of targets whose mean has no interval."""
 
@@ -226,9 +225,10 @@ class ScoreStatistics(Statistics):
             return solution
         constant = _constant(self.loss, mean, std, targets)
         solution = self._explained(solution, gate, constant, targets.total)
-        untold = math.isnan(solution.explained.value) or not self.loss.link.scaled
-        if not untold and not math.isfinite(summary.moments.error_std[0, -1]):
-            explained = ScoreEstimate(solution.explained.value)
+        value = solution.explained.value
+        hidden = self.loss.link.scaled and math.isinf(summary.moments.error_std[0, -1])
+        if hidden and not math.isnan(value):  # below zero, they alone may have led there
+            explained = ScoreEstimate(value if value > 0.0 else math.nan)
             solution = replace(solution, explained=explained, notes=(*solution.notes, FAR_TARGETS))
         if not self._labels or solution.unseen.any():
             return solution

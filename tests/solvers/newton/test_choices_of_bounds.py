@@ -103,8 +103,13 @@ def test_a_gain_of_residuals_within_noise_leads_no_farther():
     assert bound_by(tg.losses.Squared(), lambda noise: 1.9 * noise) == 64.0
 
 
-def bound_by(loss, gain):
-    """Bound that is chosen where the farthest gains so much, by the noise of the gain."""
+def test_a_gain_on_a_sample_must_exceed_the_noise_of_the_sample():
+    assert bound_by(tg.losses.Squared(), lambda noise: 2.1 * noise) == 256.0
+    assert bound_by(tg.losses.Squared(), lambda noise: 2.1 * noise, sampled=0.1) == 64.0
+
+
+def bound_by(loss, gain, *, sampled=1.0):
+    """Bound that is chosen where the farthest gains so much, by the noise of all records."""
     session, fit = example_fit(loss, phase=0)
 
     def told(query, weights, stage):
@@ -114,6 +119,6 @@ def bound_by(loss, gain):
 
     answering = SimpleNamespace(
         loss=session.loss, problem=session.problem, stage=session.stage, ask=told,
-        n_rows=session.n_rows,
+        n_rows=lambda stage: sampled * session.n_rows(stage),
     )  # fmt: skip
     return choose_bound(answering, fit).geometry.bound

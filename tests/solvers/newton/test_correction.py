@@ -16,7 +16,13 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_units
 from tailguard.solvers.newton import allocation
 from tailguard.solvers.newton.allocation import shares_for
-from tailguard.solvers.newton.correction.correct import Blend, TailBias, _blended, correct
+from tailguard.solvers.newton.correction.correct import (
+    Blend,
+    TailBias,
+    _blended,
+    _far_shares,
+    correct,
+)
 from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,
@@ -230,6 +236,49 @@ def test_early_rounds_that_read_a_sample_count_how_far_off_its_optimum_is(monkey
     model = fitted_likelihood("outcomes", X, y, 0, epsilon=4.0)
     apart = np.sqrt(1.0 / model.plan_.settings["sampled_records"] - 1.0 / n_rows)
     assert noises[0] > apart > 2.0 * noises[1]
+
+
+def told_rounds(gradients, sampled=1.0):
+    """Rounds that are told these gradients of a fit of unit curvature, and their session."""
+    session, fit = example_fit(tg.losses.Squared(), phase=0)
+    alike, answers = np.eye(fit.geometry.width), iter(gradients)
+    tail = SimpleNamespace(levels=lambda: np.array([4.0]), beyond=lambda level: 0.0)
+    metric = SimpleNamespace(matrix=alike, last=alike, scale=1.0, tail=tail)
+    curvature = SimpleNamespace(
+        inverse=alike, resolved_directions=alike, ridge=0.0 * alike, lost=lambda: 0.0,
+        second=SimpleNamespace(noise_std=0.0),
+    )  # fmt: skip
+    told = SimpleNamespace(
+        loss=session.loss, problem=session.problem, shares=session.shares, stage=session.stage,
+        n_rows=lambda stage: sampled * session.n_rows(stage),
+        ask=lambda *_: np.tile(next(answers) / 3.0, (3, 1)),
+    )  # fmt: skip
+    stage = replace(session.stage("contribution rounds"), times=len(gradients))
+    return told, fit, run_rounds(told, fit, curvature, metric, stage)
+
+
+def test_the_first_of_few_rounds_may_be_far_from_the_end():
+    far, near = np.ones(3), np.zeros(3)
+    assert told_rounds([far, near, near])[2].last_ratio == 0.0
+    assert told_rounds([near, near, far])[2].last_ratio > 0.0
+    assert told_rounds([far])[2].last_ratio > 0.0
+
+
+@pytest.mark.parametrize(("lost", "settled"), [(1.9, True), (2.1, False)])
+def test_rounds_settle_only_where_rows_were_not_cut_too_low(lost, settled):
+    _, _, rounds = told_rounds([np.zeros(3)] * 3)
+    cut = SimpleNamespace(lost=lambda: lost)
+    assert replace(rounds, curvature=cut).settled is settled
+
+
+def test_far_contributions_of_a_sample_show_less_where_they_point():
+    shares = []
+    for sampled in (1.0, 0.5, 0.1):
+        session, fit, rounds = told_rounds([np.zeros(3)] * 3, sampled)
+        limit = 0.5 * rounds.level
+        session.ask = lambda *_, limit=limit: limit**2 * np.diag([0.1, 0.0, 0.0])
+        shares.append(_far_shares(session, fit, rounds, np.eye(3))[0])
+    assert shares[0] > shares[1] > shares[2] > 1.0 / 3.0
 
 
 def two_fits(moved, others=1.0, before=1.0):
