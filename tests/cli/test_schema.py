@@ -67,7 +67,7 @@ def test_a_file_of_another_encoding_is_said_to_need_utf_8(tmp_path, call, encodi
     file.write_text(f"{header}\n1,40,north,2.5\n", encoding=encoding)
     answer = call("schema", file, "--target", "cost", "--out", tmp_path / "out.json")
     assert answer.code == 2
-    assert "A CSV file must be UTF-8" in " ".join(answer.err.split())
+    assert "must be UTF-8; its header is not: save the file" in " ".join(answer.err.split())
 
 
 @pytest.mark.parametrize("body", ["", "1,2,3,4\n", '"\n', "a,b\n\0,\n", "x" * 200_000])
