@@ -1,4 +1,4 @@
-"""``tailguard schema``: a file to edit, made of the header alone."""
+"""``tailguard schema``: a file to edit, made of names and types of columns."""
 
 import json
 
@@ -97,6 +97,14 @@ def test_parquet_states_dates_and_categories(tmp_path, call):
         target="cost",
     )
     assert "age, ok, note are numbers in it, day days after 2000-01-01; region is left" in said
+
+
+def test_categories_that_leave_no_feature_are_named(tmp_path, call):
+    region = pa.array(["north", "south"]).dictionary_encode()
+    parquet.write_table(pa.table({"region": region, "cost": [1.0, 2.0]}), tmp_path / "c.parquet")
+    answer = call("schema", tmp_path / "c.parquet", "--target", "cost", "--out", tmp_path / "out")
+    assert answer.code == 2
+    assert "region cannot be one by type: declare levels" in " ".join(answer.err.split())
 
 
 def test_types_that_one_cell_decides_are_not_read(tmp_path, call):
