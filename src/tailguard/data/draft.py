@@ -6,7 +6,7 @@ them.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.data.columns import kind_if_read
@@ -15,19 +15,16 @@ from tailguard.data.frames import frame_column
 from tailguard.data.table import Table
 from tailguard.data.terms.dates import has_date_type
 
-if TYPE_CHECKING:
-    from tailguard.data.schema import Schema
-
 DATES = {"origin": "2000-01-01", "unit": "days"}
 """How a draft declares a column of dates: by constants, until the user chooses others."""
 
 
-def drafted(declared: "Schema", table: Table, *, keep_cells: bool) -> "Schema":
-    """Declare features of a date type, and leave out columns of other types that are no numbers.
+def drafted(declared: Any, table: Table, *, keep_cells: bool) -> Any:
+    """Return a schema that is settled for a table, with declarations that types of columns give.
 
-    Every type that a column has in some part of the table counts. Only columns that no declaration
-    names are left out. ``keep_cells`` keeps columns that are read cell by cell, such as text, among
-    the features.
+    Features of a date type are declared as dates. Columns of other types that are no numbers are
+    left out if no declaration names them. Every type that a column has in some part of the table
+    counts. ``keep_cells`` keeps columns that are read cell by cell, such as text.
     """
     kept = {"numbers", "cells"} if keep_cells else {"numbers"}
     settled = declared.settled(table.names, table.where)

@@ -282,7 +282,8 @@ class Schema:
         ('region',)
         """
         table, given = as_table(opened(X)), cls(**declared)
-        return drafted(given, table, keep_cells=False)
+        draft: Schema = drafted(given, table, keep_cells=False)
+        return draft
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""

@@ -200,7 +200,7 @@ def _grouped_lines(shown: Sequence[Sequence[str]], n_names: int, width: int) -> 
     """Return each group's name and, below it, all parts of its rows, without unknown rows."""
     header, widths = shown[0][1:], _widths(shown)[1:]
     parts = _folded([row[1:] for row in shown], n_names - 1, width)
-    lines = []
+    lines: list[str] = []
     for group, rows in groupby(shown[1:], key=itemgetter(0)):
         cells = [row[1:] for row in rows]
         heading, n_lines = ["", group], len(lines)
