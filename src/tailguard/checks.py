@@ -287,8 +287,9 @@ labels target_names = classes
 impute imputer fillna na_values nan_policy = missing
 skipna na_rm dropna = missing = empty cells count nothing, or as schema={'missing': {...}} says
 by group_by groupby group strata = by = tg.describe and tg.quantile take groups
-groups cluster clusters panel = by = person
-cov_type vcov cov_kwds = standard errors of every fit are robust, and cluster-robust with person=
+groups = by = person
+cluster clusters panel = person
+cov_type vcov cov_kwds = intervals are always robust, and cluster-robust with person=
 include exclude numeric_only = columns
 axis = columns are summarised separately; choose some by columns=['age']
 weights weight w = sample_weight

@@ -96,7 +96,7 @@ def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_
 def test_the_budget_and_its_history_are_told_as_json(ledger, csv_file, call):
     call("mean", csv_file, *MEAN, "--ledger", ledger)
     tg.Ledger(ledger).charge(Gaussian(0.1), key="report of März")
-    (told,) = json.loads(call("ledger", "show", ledger, "--json").out)
+    (told,) = json.loads(call("ledger", "show", ledger, "--json").out)["ledgers"]
     assert told["cap"] == {"kind": "approx", "epsilon": 2.0, "delta": 1e-5}
     assert (told["ledger"], told["unit"], told["runs"], told["settled"]) == ("claims", "rows", 2, 1)
     assert told["fits"] == tg.Ledger(ledger).left.to_dict()

@@ -1,4 +1,4 @@
-"""``tailguard schema``: a file to edit, made of the header alone."""
+"""``tailguard schema``: a file to edit, made of names and types of columns."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_a_file_of_another_encoding_is_said_to_need_utf_8(tmp_path, call, encodi
     file.write_text(f"{header}\n1,40,north,2.5\n", encoding=encoding)
     answer = call("schema", file, "--target", "cost", "--out", tmp_path / "out.json")
     assert answer.code == 2
-    assert "A CSV file must be UTF-8" in " ".join(answer.err.split())
+    assert "must be UTF-8; its header is not: save the file" in " ".join(answer.err.split())
 
 
 @pytest.mark.parametrize("body", ["", "1,2,3,4\n", '"\n', "a,b\n\0,\n", "x" * 200_000])
@@ -97,6 +97,14 @@ def test_parquet_states_dates_and_categories(tmp_path, call):
         target="cost",
     )
     assert "age, ok, note are numbers in it, day days after 2000-01-01; region is left" in said
+
+
+def test_categories_that_leave_no_feature_are_named(tmp_path, call):
+    region = pa.array(["north", "south"]).dictionary_encode()
+    parquet.write_table(pa.table({"region": region, "cost": [1.0, 2.0]}), tmp_path / "c.parquet")
+    answer = call("schema", tmp_path / "c.parquet", "--target", "cost", "--out", tmp_path / "out")
+    assert answer.code == 2
+    assert "region cannot be one by type: declare levels" in " ".join(answer.err.split())
 
 
 def test_types_that_one_cell_decides_are_not_read(tmp_path, call):

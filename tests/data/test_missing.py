@@ -116,5 +116,7 @@ def test_a_boolean_is_told_what_to_write_for_each_of_its_meanings(constant):
         said.append(str(caught.value))
     assert said[0] == said[1]
     assert f"got {bool(constant)}: write 0 or 1 to fill a column of booleans" in said[0]
-    assert "leave 'age' out, and records without it are void" in said[0]
+    assert "do not declare column 'age', and records without it are void; in" in said[0]
     assert "terms=['...', 'missing(age)'] adds an indicator" in said[0]
+    with pytest.raises(InputError, match=r"declare column 0, and records without it are void\.$"):
+        missing_constants({0: constant}, 3, None)

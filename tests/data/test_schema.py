@@ -216,8 +216,28 @@ def test_a_draft_refuses_what_declares_nothing_or_has_no_names():
         tg.Schema.from_frame(TYPED, category={})
     with pytest.raises(tg.InputError, match="X must be a pandas, polars or pyarrow table"):
         tg.Schema.from_frame(np.ones((3, 2)))
-    with pytest.raises(tg.InputError, match="X must have a column that is a feature"):
-        tg.Schema.from_frame(TYPED[["region"]])
+    with pytest.raises(tg.InputError, match="is a feature; region cannot be one by type: declare"):
+        tg.Schema.from_frame(TYPED[["region", "cost"]], target="cost")
+    with pytest.raises(tg.InputError, match="is a feature; its columns are cost"):
+        tg.Schema.from_frame(TYPED[["cost"]], target="cost")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"missing": {"day": 5}},
+        {"features": ["age", "day"]},
+        {"terms": ["day", "log(age)"]},
+        {"terms": ["day", "..."], "drop": ["region"]},
+    ],
+)
+def test_a_date_that_another_declaration_names_is_drafted_as_one(said):
+    draft = tg.Schema.from_frame(TYPED, target="cost", **said)
+    assert draft.dates == {"day": {"origin": "2000-01-01", "unit": "days"}}
+
+
+def test_a_column_that_a_declaration_names_is_not_left_out():
+    assert tg.Schema.from_frame(TYPED, features=["age", "region"]).features == ("age", "region")
 
 
 MANY = tg.Schema(features=[f"c{place}" for place in range(13)], target="<y>", offset="o")

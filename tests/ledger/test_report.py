@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.ledger.report import history_text, summary_text
-from tailguard.privacy.events import Gaussian, Pure
+from tailguard.ledger.report import history_content, history_text, summary_text
+from tailguard.privacy.events import Gaussian, Pure, Selected
 
 
 def test_history_names_what_a_run_released_and_nothing_that_depends_on_records(tmp_path):
@@ -22,6 +22,14 @@ def test_history_names_what_a_run_released_and_nothing_that_depends_on_records(t
     assert words.startswith("for number of usable records, histograms of values, ")
     assert words.endswith("clipped mean by shells")
     assert max(map(len, first)) <= 88
+
+
+def test_a_search_has_no_end_and_other_charges_have_one(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", epsilon=9.0, delta=1e-4)
+    ledger.charge(Selected(0.1, 10.0), key="search")
+    ledger.charge(Gaussian(0.1), key="report")
+    assert [each["end"] for each in history_content(ledger)["charges"]] == [None, "not settled"]
+    assert history_text(ledger).count("not settled") == 1
 
 
 def test_a_summary_names_the_command_that_lists_its_runs(tmp_path):

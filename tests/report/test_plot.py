@@ -283,6 +283,8 @@ def test_the_names_of_many_curves_do_not_cover_them():
 def test_only_pictures_of_simulations_have_a_mark(model, ax):
     tg.plot.budget(model, ax)
     assert words(ax) == []
+    tg.plot.coefficients(model, ax)
+    assert [text.get_text() for text in ax.texts].count("simulation: NOT PRIVATE") == 1
     private = Figure().subplots()
     tg.plot.budget(tg.mean(np.arange(2000.0), guarantee=tg.GDP(2.0)), private)
     assert [text.get_text() for text in private.texts] == []

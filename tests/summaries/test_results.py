@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tailguard.summaries.results import NOTHING_KNOWN, ResultTable, text_table
+from tailguard.summaries.results import ResultTable, text_table
 
 HEADER = ("group", "column", "usable", "mean", "95% from", "to", "std", "median")
 UNKNOWN = (math.nan,) * 5
@@ -55,5 +55,8 @@ def test_groups_of_one_row_keep_their_column():
     )
 
 
-def test_a_table_without_a_known_cell_says_so():
-    assert text_table(table_of(("north", "south", "moon"), math.nan), 40) == [NOTHING_KNOWN]
+def test_of_a_group_without_a_known_cell_the_name_stays():
+    lines = text_table(table_of(("moon",), math.nan), 40)
+    assert lines[-2:] == ["", "moon  -"]
+    lines = text_table(table_of(("north", "south", "moon"), math.nan), 40)
+    assert lines == ["north  -", "", "south  -", "", "moon  -"]

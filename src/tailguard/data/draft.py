@@ -1,13 +1,16 @@
-"""What the types of a table say for the draft of a schema; no cell is read.
+"""Draft a schema from the names and types of a table's columns; no cell is read.
 
-Types are public, also those of a file. The levels of a column of categories are among its values,
-so no draft lists them.
+A draft follows the types that a file or a frame states. A reader that infers types from cells may
+tell of a cell by them. The levels of a column of categories are among its values, so no draft lists
+them.
 """
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any
 
+from tailguard.checks import InputError
 from tailguard.data.columns import kind_if_read
+from tailguard.data.declarations import listing
 from tailguard.data.frames import frame_column
 from tailguard.data.table import Table
 from tailguard.data.terms.dates import has_date_type
@@ -15,22 +18,28 @@ from tailguard.data.terms.dates import has_date_type
 DATES = {"origin": "2000-01-01", "unit": "days"}
 """How a draft declares a column of dates: by constants, until the user chooses others."""
 
-Typed: TypeAlias = tuple[dict[str, dict[str, str]], tuple[str, ...]]
-"""The declarations of columns of dates, and the columns to leave out."""
 
+def drafted(declared: Any, table: Table, *, keep_cells: bool) -> Any:
+    """Return a schema that is settled for a table, with declarations that types of columns give.
 
-def declared_by_types(table: Table, names: Iterable[str], *, keep_cells: bool) -> Typed:
-    """Declare columns of dates, and leave out columns of other types that are no numbers.
-
-    Every type that a column has in some part of the table counts. ``keep_cells`` keeps columns that
-    are read cell by cell, such as text, among the features.
+    Features of a date type are declared as dates. Columns of other types that are no numbers are
+    left out if no declaration names them. Every type that a column has in some part of the table
+    counts. ``keep_cells`` keeps columns that are read cell by cell, such as text.
     """
     kept = {"numbers", "cells"} if keep_cells else {"numbers"}
+    settled = declared.settled(table.names, table.where)
+    undeclared = declared.undeclared(table.names)
     empty_frames, dates, left_out = [*table.without_rows()], {}, []
-    for name in names:
+    for name in settled.numeric:
         columns = [frame_column(empty, name) for empty in empty_frames]
         if any(map(has_date_type, columns)):
             dates[name] = DATES
-        elif not {kind_if_read(column) for column in columns} <= kept:
+        elif name in undeclared and not {kind_if_read(column) for column in columns} <= kept:
             left_out.append(name)
-    return dates, tuple(left_out)
+    if left_out and {*left_out} == {*(settled.features or ())}:
+        raise InputError(
+            f"{table.where} must have a column that is a feature; {listing(left_out)} cannot be "
+            "one by type: declare levels or dates."
+        )
+    draft = replace(declared, dates={**declared.dates, **dates}, drop=(*declared.drop, *left_out))
+    return draft.settled(table.names, table.where)

@@ -53,10 +53,11 @@ def missing_constants(
 def check_constant(column: Any, constant: Any) -> float:
     """Return a number for the missing cells of a column; a boolean may mean other things."""
     if isinstance(constant, bool | np.bool_):
+        term = f"; in a schema, terms=['...', 'missing({column})'] adds an indicator of its missing"
         raise InputError(
             f"missing[{column!r}] must be a finite number; got {constant}: write 0 or 1 to fill a "
-            f"column of booleans, or leave {column!r} out, and records without it are void; in "
-            f"a schema, terms=['...', 'missing({column})'] adds an indicator of its missing cells."
+            f"column of booleans, or do not declare column {column!r}, and records without it are "
+            f"void{term + ' cells' if isinstance(column, str) else ''}."
         )
     return check_finite(f"missing[{column!r}]", constant)
 

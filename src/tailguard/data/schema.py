@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from tailguard.checks import InputError, check_arguments, check_version, shown
 from tailguard.data import declarations
-from tailguard.data.draft import declared_by_types
+from tailguard.data.draft import drafted
 from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
@@ -263,6 +263,7 @@ class Schema:
 
         Columns of numbers are features, and so are columns of a date type, as days after
         2000-01-01. Columns of other types are listed in ``drop`` until you declare levels for them.
+        A type that a reader inferred from cells may tell of a cell.
         A CSV file has no types, so all its columns are features. ``describe()`` lists what to
         check.
 
@@ -281,9 +282,8 @@ class Schema:
         ('region',)
         """
         table, given = as_table(opened(X)), cls(**declared)
-        dates, left_out = declared_by_types(table, given.undeclared(table.names), keep_cells=False)
-        drafted = replace(given, dates={**given.dates, **dates}, drop=(*given.drop, *left_out))
-        return drafted.settled(table.names, table.where)
+        draft: Schema = drafted(given, table, keep_cells=False)
+        return draft
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""

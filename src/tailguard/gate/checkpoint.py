@@ -22,9 +22,9 @@ to the same question, has two answers. So an answer is first encrypted with a ke
 is written after the whole answer is on the disk. Without its key nobody can read an answer.
 
 *Copies.* Runs that continue from two copies would draw two answers to the next question. So the
-file holds the number that its disk gave to it, and an unfinished copy, which has another number, is
-refused. Old content that is written over the file itself keeps the number: only a ledger may notice
-(``Checkpoint.opened``).
+file holds the number that its disk gave to it, and an unfinished file with another number is
+refused: most copies are. Snapshots of a disk and old content that is written over the file itself
+keep the number: only a ledger may notice (``Checkpoint.opened``).
 
 *The file* only grows, by lines that are on the disk before the run uses them. The digest of a line
 covers its own text and the digest before it. A process that is killed while it writes leaves at
@@ -99,7 +99,7 @@ class CheckpointFile:
     rest
         The incomplete last line, if any; the next line overwrites it.
     number
-        The number that the disk gives to the file, and another one to a copy of it.
+        The number that the disk gives to the file; a copy beside it has another one.
     """
 
     def __init__(self, path: str) -> None:
@@ -245,12 +245,6 @@ class Checkpoint:
             self._log.append(RUN, {"run": self.run, "facts": facts, "file": self._log.number})
             return
         first = self._log.lines[0][1]
-        if not self.finished and first.get("file") != self._log.number:
-            raise InputError(
-                f"checkpoint must be the file that its run began, where it began it; "
-                f"{self._log.path!r} is a copy, and going on from two files would release two "
-                "answers for one charge: go on from the first file, or begin a new run."
-            )
         known = first["facts"]
         for name in sorted({*known, *facts}):
             if known.get(name) != facts.get(name):
@@ -259,6 +253,13 @@ class Checkpoint:
                     f"another {name.replace('_', ' ')}: take another file, or remove this one."
                 )
         if not self.finished:
+            if first.get("file") != self._log.number:
+                raise InputError(
+                    "checkpoint must be the very file that its run began; "
+                    f"{self._log.path!r} is a copy, or was moved to another disk, and two files "
+                    "would release two answers for one charge: go on from the first file, or "
+                    "begin a new run."
+                )
             self._log.append(RESUMED, {"start": self.starts})
 
     def recorded(self, release: dict[str, Any], question: Any = None) -> IntArray | None:

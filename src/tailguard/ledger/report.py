@@ -18,8 +18,6 @@ HEAD = "  line  written     cost by itself                    key"
 INDENT, WIDTH = 8 * " ", 88  # of the lines that name the releases of a run
 STOPPED = "stopped early"
 """Marks a charge for which only the releases count."""
-SEARCH = "search"
-"""Marks the charge of a search, which is never settled after its tries begin."""
 
 
 def summary_content(ledger: Ledger) -> dict[str, Any]:
@@ -85,7 +83,7 @@ def history_text(ledger: Ledger) -> str:
     rows = []
     for line, cost, end, names in _charges(ledger):
         words = _cost(cost) if cost else "nothing"
-        remark = "" if end in (SETTLED, SEARCH) else f", {end}"
+        remark = "" if end in (SETTLED, None) else f", {end}"
         rows.append(f"  {line.position:>4}  {line.time:<10}  {words:<32}  {line.key}{remark}")
         rows += wrap(
             ", ".join(names), WIDTH, initial_indent=f"{INDENT}for ", subsequent_indent=INDENT
@@ -93,8 +91,11 @@ def history_text(ledger: Ledger) -> str:
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, rows)])
 
 
-def _charges(ledger: Ledger) -> Iterator[tuple[Line, TotalCost | None, str, list[str]]]:
-    """Yield each charge: line, cost if any is left, how it ended, and names of its releases."""
+def _charges(ledger: Ledger) -> Iterator[tuple[Line, TotalCost | None, str | None, list[str]]]:
+    """Yield each charge: line, cost if any is left, how it ended, and names of its releases.
+
+    A search has no end: once its tries begin, it is never settled.
+    """
     lines, delta = ledger.lines(), ledger.cap.delta
     counted, ends = standing(lines), _ends(lines)
     released = {line.key: releases_of(line) for line in lines if line.kind == SETTLED}
@@ -104,7 +105,7 @@ def _charges(ledger: Ledger) -> Iterator[tuple[Line, TotalCost | None, str, list
             left = counted.get(line.key)
             cost = total_cost(left.event, delta) if left else None
             is_search = Selected in flatten(charge.event).kinds
-            end = ends.get(line.key, SEARCH if is_search else "not settled")
+            end = ends.get(line.key, None if is_search else "not settled")
             names = [*dict.fromkeys(each.name for each in released.get(line.key, ()))]
             yield line, cost, end, names
 

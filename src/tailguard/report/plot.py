@@ -58,7 +58,7 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     check_choice("scale", scale, SCALES)
     if not hasattr(result, "report"):
         raise refused(result, "a fitted model, a search or a mean")
-    ax, report = axes_for(result, ax), result.report()
+    ax, report = axes_for(ax, result), result.report()
     ax.axvline(0.0, color="0.6", linewidth=1.0)
     for row, estimate in enumerate(report.estimates):
         if not estimate.is_estimated:
@@ -95,7 +95,7 @@ def budget(result: Any, ax: "Axes | None" = None) -> "Axes":
     'mean'
     """
     shares = [each for each in stage_shares(certificate_of(result)) if each.share is not None]
-    ax = axes_for(result, ax)
+    ax = axes_for(ax, result)
     ax.barh(range(len(shares)), [100.0 * (each.share or 0.0) for each in shares], color="C0")
     ax.set_yticks(range(len(shares)), [each.stage for each in shares])
     ax.invert_yaxis()
@@ -122,7 +122,7 @@ def quantiles(
     """
     curves = _curves(result)
     selected = chosen_among({name for name, *_ in curves}, columns)
-    ax = axes_for(result, ax)
+    ax = axes_for(ax, result)
     for name, label, *numbers in curves:
         if name in selected and np.isfinite(numbers[0]).any():  # else noise hid it
             value, low, high = (np.where(np.isfinite(each), each, np.nan) for each in numbers)
@@ -153,7 +153,7 @@ def histogram(
     if not (hasattr(result, "edges") and hasattr(result, "counts")):
         raise refused(result, "what tg.histogram returned")
     selected = chosen_among({*result.names}, columns)
-    ax = axes_for(result, ax)
+    ax = axes_for(ax, result)
     rows = zip(result.names, _labels(result), result.edges, result.counts, strict=True)
     for name, label, edges, counts in rows:
         if name in selected:
@@ -199,7 +199,7 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
         half_widths = np.array([[result.value - result.low], [result.high - result.value]])
     else:
         raise refused(result, "what tg.count or tg.crosstab returned")
-    ax = axes_for(result, ax)
+    ax = axes_for(ax, result)
     ax.barh(range(len(names)), values, xerr=half_widths, color="C0", alpha=0.5, ecolor="0.3")
     ax.set_yticks(range(len(names)), names)
     margin = 0.5 if len(names) > 1 else 2.0  # keeps a single bar narrow
@@ -253,7 +253,7 @@ def _squares(
     **options: Any,
 ) -> "Axes":
     """Draw a square for each value, with the number in it where there is room."""
-    ax, colors = axes_for(result, ax), values if colors is None else colors
+    ax, colors = axes_for(ax, result), values if colors is None else colors
     image = ax.imshow(colors, aspect="auto", **options)
     ax.set_xticks(
         range(len(column_labels)), column_labels, rotation=45, ha="right", rotation_mode="anchor"
@@ -297,7 +297,7 @@ def estimates(
         raise refused(result, "what tg.actual_expected or tg.variance returned")
     selected = chosen_among({*names}, columns)
     rows = [row for name, *row in zip(names, labels, *numbers, strict=True) if name in selected]
-    ax = axes_for(result, ax)
+    ax = axes_for(ax, result)
     if hasattr(result, "ratio"):
         ax.axvline(1.0, color="0.6", linewidth=1.0)
     for place, (_, value, low, high) in enumerate(rows):
@@ -330,7 +330,7 @@ def plan(advice: Any, ax: "Axes | None" = None) -> "Axes":
         raise InputError(f"advice must be what tg.plan returned; got a {type(advice).__name__}.")
     unit = advice.recommended.unit
     comparable = [each for each in advice.candidates if each.unit == unit]
-    ax = axes_for(None, ax)
+    ax = axes_for(ax)
     errors = [each.predicted_error for each in comparable]
     colors = ["C0" if each is advice.recommended else "0.6" for each in comparable]
     ax.scatter(errors, range(len(errors)), color=colors)

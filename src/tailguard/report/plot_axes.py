@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 MOST_INSIDE = 6  # names of curves that stand in a picture
 
 
-def axes_for(result: Any, ax: "Axes | None") -> "Axes":
-    """Return the given axis, or that of a new figure, with a mark if the result is not private."""
+def axes_for(ax: "Axes | None", result: Any = None) -> "Axes":
+    """Return the given axis, or that of a new figure, with one mark if a result is not private."""
     if ax is None:
         try:
             from matplotlib import pyplot  # noqa: PLC0415 (an extra, and slow to load)
@@ -20,7 +20,7 @@ def axes_for(result: Any, ax: "Axes | None") -> "Axes":
             raise InputError("tg.plot needs matplotlib: pip install 'tailguard[report]'.") from None
         ax = pyplot.subplots(layout="constrained")[1]
     mode = "private" if result is None else certificate_of(result).mode
-    if mode != "private":
+    if mode != "private" and mode not in {text.get_text() for text in ax.texts}:
         watermark: dict[str, Any] = {
             "fontsize": "x-large",
             "rotation": 20.0,

@@ -30,8 +30,6 @@ GROUP = "group"
 """The header of the column of groups."""
 UNKNOWN = "-"
 """A cell that noise hides."""
-NOTHING_KNOWN = "noise hides every cell"
-"""Stands for a table of groups without a known cell."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -174,7 +172,8 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
 
     A table wider than ``width`` is folded: each part repeats the first column, and the columns of
     text beside it. If groups have several rows each, a folded table has all parts of a group below
-    its name, without rows whose cells are all unknown.
+    its name, without rows whose cells are all unknown; a dash stands beside the name if no row is
+    left.
 
     Examples
     --------
@@ -201,16 +200,18 @@ def _grouped_lines(shown: Sequence[Sequence[str]], n_names: int, width: int) -> 
     """Return each group's name and, below it, all parts of its rows, without unknown rows."""
     header, widths = shown[0][1:], _widths(shown)[1:]
     parts = _folded([row[1:] for row in shown], n_names - 1, width)
-    lines = []
+    lines: list[str] = []
     for group, rows in groupby(shown[1:], key=itemgetter(0)):
         cells = [row[1:] for row in rows]
-        heading = ["", group]
+        heading, n_lines = ["", group], len(lines)
         for part in parts:
             known = [row for row in cells if any(row[j] != UNKNOWN for j in part[n_names - 1 :])]
             if known:
                 lines += [*heading, *(_line(row, widths, part) for row in (header, *known))]
                 heading = [""]
-    return lines[1:] or [NOTHING_KNOWN]
+        if len(lines) == n_lines:
+            lines += ["", f"{group}{GAP * ' '}{UNKNOWN}"]
+    return lines[1:]
 
 
 def _count_names(table: ResultTable) -> int:

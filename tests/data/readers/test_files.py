@@ -246,5 +246,5 @@ def test_the_text_of_a_csv_file_is_held_a_piece_at_a_time(tmp_path):
 def test_a_header_in_another_encoding_is_refused_whatever_columns_are_used(tmp_path, encoding):
     place = tmp_path / "people.csv"
     place.write_bytes("Größe,cost\n1,2\n".encode(encoding))
-    with pytest.raises(tg.InputError, match=r"A CSV file must be UTF-8: save the file again"):
+    with pytest.raises(tg.InputError, match=r"must be UTF-8; its header is not: save the file as"):
         tg.mean(place, columns=["cost"], epsilon=1.0, delta=1e-6)

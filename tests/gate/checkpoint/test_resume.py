@@ -236,8 +236,10 @@ def test_a_copy_of_an_unfinished_run_is_refused(tmp_path, monkeypatch):
             tg.LinearRegression(**FIT, checkpoint=path).fit(X, Y)
     shutil.copy2(path, copy)
     content = copy.read_bytes()
-    with pytest.raises(InputError, match="is a copy, and going on from two files would release"):
+    with pytest.raises(InputError, match="is a copy, or was moved to another disk, and two files"):
         tg.LinearRegression(**FIT, checkpoint=copy).fit(X, Y)
+    with pytest.raises(InputError, match="is of one with another"):  # whatever file it is
+        tg.LinearRegression(**FIT, checkpoint=copy).fit(X[:, :1], Y)
     assert copy.read_bytes() == content
     moved = path.rename(tmp_path / "moved.checkpoint")
     model = tg.LinearRegression(**FIT, checkpoint=moved).fit(X, Y)

@@ -86,7 +86,7 @@ def create(
 def show(ledger: LedgerFile, name: Name = None, *, as_json: AsJson = False) -> None:
     """Show the cap, the charges and the remaining budget.
 
-    With --json: a list with an object for each ledger.
+    With --json: "ledgers" lists an object for each ledger.
 
     Examples
     --------
@@ -98,7 +98,8 @@ def show(ledger: LedgerFile, name: Name = None, *, as_json: AsJson = False) -> N
     names = (name,) if name is not None else tg.Ledger.names(ledger)
     ledgers = [tg.Ledger(ledger, each) for each in names]
     if as_json:
-        typer.echo(json.dumps([*map(summary_content, ledgers)], indent=2))
+        content = {"ledgers": [*map(summary_content, ledgers)]}
+        typer.echo(json.dumps(content, indent=2))
     else:
         print_plain(Console(), "\n\n".join(map(summary_text, ledgers)))
 

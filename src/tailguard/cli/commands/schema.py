@@ -1,8 +1,9 @@
 r"""Begin a schema file, which declares the columns of a CSV or Parquet file.
 
-Only the header is read, no cell: every column is a numeric feature until you
-declare otherwise. Parquet files state types too: a column of dates counts days
-after 2000-01-01, and one of categories is left out until you list its levels.
+Only names and types of columns are read, no cell: every column is a numeric
+feature until you declare otherwise. Where a Parquet file states types, a column
+of dates counts days after 2000-01-01, and one of categories is left out until
+you list its levels.
 Edit the file, then pass it to fit and mean with --schema, or to Python as
 schema=.
 
@@ -16,7 +17,6 @@ schema=.
       --out model.json
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
 from tailguard.data.declarations import check_columns, listing
-from tailguard.data.draft import DATES, declared_by_types
+from tailguard.data.draft import DATES, drafted
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.schema import Schema
 
@@ -53,19 +53,17 @@ def schema(
     declared = declared_schema(given)
     table = opened_path(file)
     # Text stays a feature: a single cell can make text of a column of numbers.
-    dates, left_out = declared_by_types(table, declared.undeclared(table.names), keep_cells=True)
-    drafted = replace(declared, dates={**declared.dates, **dates}, drop=(*declared.drop, *left_out))
-    settled = drafted.settled(table.names, table.where)
+    settled = drafted(declared, table, keep_cells=True)
     roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
     check_columns(filter(None, roles), table.names, table.where)
     write_text(destination(out, file), settled.to_json())
-    print_wrapped(Console(), _what_is_declared(out, settled, tuple(dates), left_out))
+    print_wrapped(Console(), _what_is_declared(out, declared, settled))
 
 
-def _what_is_declared(
-    out: Path, settled: Schema, dates: tuple[str, ...], left_out: tuple[str, ...]
-) -> str:
+def _what_is_declared(out: Path, declared: Schema, settled: Schema) -> str:
     """Describe the draft, what types have declared in it, and how to go on."""
+    dates = [name for name in settled.dates if name not in declared.dates]
+    left_out = [name for name in settled.drop if name not in declared.drop]
     days = f", {listing(dates)} days after {DATES['origin']}" if dates else ""
     verb = "is" if len(left_out) == 1 else "are"
     others = f"; {listing(left_out)} {verb} left out, by type" if left_out else ""

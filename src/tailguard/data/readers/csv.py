@@ -35,6 +35,8 @@ from tailguard.quiet import SharedSetting
 QUOTE = '"'
 # Replaces a line break inside a cell; no decoded file contains half of a surrogate pair.
 HIDDEN = "\ud80d"
+# Signs in a header that show another encoding.
+NOT_UTF_8 = "\0\ufffd"
 # How files that are not text begin, and what to do with them.
 OTHER_FILES = {
     rb"\x1f\x8b": "it is compressed by gzip: decompress it",
@@ -70,10 +72,7 @@ class CsvTable(Table):
         if names == [""]:
             raise InputError(f"{path} must start with a line of column names; it does not.")
         if any(sign in name for name in names for sign in NOT_UTF_8):
-            raise InputError(
-                f"{path} must have a header in UTF-8; it has not. A CSV file must be UTF-8: save "
-                "the file again as UTF-8."
-            )
+            raise InputError(f"{path} must be UTF-8; its header is not: save the file as UTF-8.")
         self.names = checked_names(self.where, names)
 
     def check_rows(self, fewest: int) -> None:
@@ -146,9 +145,6 @@ def _no_field_limit() -> Iterator[None]:
     finally:
         csv.field_size_limit(limit)
 
-
-NOT_UTF_8 = "\0\ufffd"
-"""Signs in a header that show another encoding."""
 
 # The limit belongs to the whole process.
 NO_FIELD_LIMIT = SharedSetting(_no_field_limit)

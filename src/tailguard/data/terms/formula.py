@@ -68,8 +68,8 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
         parsed = DefaultFormulaParser().get_terms(formula, context=context)._to_dict()
     except (FormulaicError, SyntaxError, RecursionError):
         raise InputError(
-            "formula must be valid for formulaic, such as 'cost ~ age + log1p(income)', and have "
-            f"names that are not one word between backticks; got {shown(formula)}."
+            "formula must be valid for formulaic, such as 'cost ~ age + log1p(income)'; "
+            f"put names of several words between backticks; got {shown(formula)}."
         ) from None
     left, right = parsed.get("lhs"), parsed.get("rhs", parsed.get("root"))
     if isinstance(left, tuple) or isinstance(right, tuple) or right is None:
