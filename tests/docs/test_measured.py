@@ -80,6 +80,9 @@ LAWS = {"rare labels": "labels, rarely ones", "rare counts": "counts, mean .05",
         "costs": "costs (gamma)"}  # fmt: skip
 
 
+N_SCORED = 160  # tables of a law
+
+
 def score_lines():
     for law, group in groupby(stored("scores"), key=lambda row: row["law"]):
         rows = [*group]
@@ -88,7 +91,8 @@ def score_lines():
             given = (short(row[key], digits) if key in row else "none" for row in rows)
             return " / ".join(given)
 
-        cells = [told("held", 2), told("error", 3), told("width", 2)]
+        given = " / ".join(short(row["given"] / N_SCORED, 2) for row in rows)
+        cells = [given, told("held", 2), told("error", 3), told("width", 2)]
         seconds = [each for each in ("area", "accuracy") if f"{each} held" in rows[-1]]
         cells += [f"{told(f'{each} held', 2)}, {told(f'{each} error', 3)}" for each in seconds]
         cells += [""] * (not seconds)
@@ -146,10 +150,8 @@ def test_what_is_said_of_intervals_and_totals_follows():
     assert max(row["excess"] for row in declared) < 1.0
     assert "no fit loses more than a constant does" in page
     failing += [r for r in declared if r["given"] and r["held"] < 0.85 * r["given"]]
-    assert sorted(row["epsilon"] for row in failing) == [1.0]
-    for row in failing:
-        assert f"`{row['table']}`" in page
-        assert f" {row['held']} of {row['given']}" in page
+    assert failing == []
+    assert "Of every table at least 85 % of the intervals hold" in page
     totals = [(row["totals"], row["fits"]) for row in rows if "totals" in row]
     assert all(held == fits for held, fits in totals)
     assert f"in all {sum(fits for _, fits in totals)} fits" in page
