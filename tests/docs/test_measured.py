@@ -142,6 +142,12 @@ def test_a_table_has_what_was_measured(page, lines):
     assert "\n".join(rows) in text(page)
 
 
+def typical_width(rows, epsilon):
+    """The median of tables of the median width of a table's fits."""
+    found = [row["widths"] for row in rows if row["epsilon"] == epsilon and row["widths"]]
+    return statistics.median(map(statistics.median, found))
+
+
 def test_what_is_said_of_intervals_and_totals_follows():
     page, rows = prose("docs/accuracy.md"), stored("intervals")
     failing = [r for r in rows if r["given"] and r["held"] < 0.85 * r["given"]]
@@ -151,6 +157,14 @@ def test_what_is_said_of_intervals_and_totals_follows():
     assert "no fit loses more than a constant does" in page
     failing += [r for r in declared if r["given"] and r["held"] < 0.85 * r["given"]]
     assert failing == []
+    for results in (rows, declared):
+        widths = [typical_width(results, epsilon) for epsilon in (1.0, 4.0)]
+        assert "the width of the median table is {:.1f} at epsilon 1 and {:.1f} at 4".format(
+            *widths
+        ) in page.replace("The width", "the width")
+    large = [row for row in declared if row["n_mu"] >= 5_000]
+    share = sum(row["given"] for row in large) / sum(row["slopes"] for row in large)
+    assert f"at least 5,000, {100 * share:.0f} % of the slopes have an interval" in page
     assert "Of every table at least 85 % of the intervals hold" in page
     totals = [(row["totals"], row["fits"]) for row in rows if "totals" in row]
     assert all(held == fits for held, fits in totals)
