@@ -218,10 +218,8 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
         return why
     if far_rows_still_matter(geometry):
         return "columns are so heavy that far rows still move the fit"
-    rare = _rare_outcomes(geometry)
-    if not geometry.curvature_released and (geometry.loss.link.log or rare):
+    if not geometry.curvature_released and (geometry.loss.link.log or _rare_outcomes(geometry)):
         why = "the budget is too small to estimate the curvature of the loss"
-        why += ", and one outcome is rare" * rare
         return with_remedy(why, *public_facts, robust=robust, weight=mean_weight)
     slopes, weight = fit.clipping.slopes, fit.clipping.rows.weight
     clipped = slopes.seen and fit.clipping.slope_limit < slopes.reach
