@@ -328,9 +328,14 @@ def test_errors_of_a_blend_are_those_of_two_estimates_whose_distance_is_no_more_
 
 @pytest.mark.parametrize(
     ("loss", "bias"),
-    [(tg.losses.Poisson(), 0.25), (tg.losses.Squared(), 0.0), (tg.losses.Gamma(), 0.0)],
+    [
+        (tg.losses.Poisson(), 0.25),
+        (tg.losses.Logistic(), 0.25),
+        (tg.losses.Squared(), 0.0),
+        (tg.losses.Gamma(), 0.0),
+    ],
 )
-def test_predictions_count_the_noise_of_corrected_weights_and_of_counts_their_bias(loss, bias):
+def test_predictions_count_the_noise_of_corrected_weights_and_of_likelihoods_their_bias(loss, bias):
     fit, rounds, _ = two_fits(np.zeros(8), others=1.0)
     fit.geometry.loss = loss
     tail = SimpleNamespace(along=lambda directions: np.full(len(directions), 0.25), beyond=2.0)

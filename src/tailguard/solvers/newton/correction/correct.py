@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.losses.base import Loss
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.correction.released import (
     TYPICAL_BIAS,
@@ -103,14 +102,9 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         rounds = run_rounds(session, fit, curvature, metric, late)
         tail_bias = TailBias.of(rounds)
         estimate = _estimated(session, fit, rounds, tail_bias)
-    if _counts(session.loss):
+    if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
     return replace(_blended(fit, rounds, tail_bias), estimate=estimate)
-
-
-def _counts(loss: Loss) -> bool:
-    """Whether the loss is that of counts."""
-    return loss.link.log and loss.canonical
 
 
 def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Estimate:
@@ -193,11 +187,12 @@ class Blend:
     def typical(cls, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> "Blend":
         """Blend for predictions, with the clipping bias of the level along a typical direction.
 
-        Only that of counts is counted: it is the most that noise may hide, as intervals need, and
-        predictions of others are better without it (docs/trials.md).
+        That of squares and amounts is left out: it is the most that noise may hide, as intervals
+        need, and predictions of these are better without it (docs/trials.md).
         """
         root, gain = _root_and_gain(rounds)
-        if not _counts(fit.geometry.loss):
+        loss = fit.geometry.loss
+        if not loss.link.curved or (loss.link.log and not loss.canonical):
             return cls._of(fit, rounds, np.zeros_like(root))
         typical = float(tail_bias.along(np.eye(len(root))).mean()) * tail_bias.beyond**2
         return cls._of(fit, rounds, typical * gain @ gain.T)
