@@ -273,9 +273,9 @@ class Metric:
         width, moments = len(self.last), self.moments
         tail = TYPICAL_TAIL * self.tail.beyond(moments.level, 2.0) / width
         values, vectors = np.linalg.eigh(moments.matrix)
-        floor = _least_eigenvalue(moments, self.tail.least_variance(width))
-        values = np.maximum(values + tail, floor)
-        return np.asarray(self.last.T @ (vectors * values) @ vectors.T @ self.last)
+        values = np.maximum(values + tail, self.tail.least_variance(width))
+        covariance = self.last.T @ (vectors * values) @ vectors.T @ self.last
+        return np.asarray(covariance + moments.noise_std * self.scale**2 * np.eye(width))
 
 
 def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric:
@@ -350,10 +350,6 @@ def _tail(
 
 def _inverse_root_of_covariance(moments: Moments, least: float = 0.0) -> FloatArray:
     """Return the inverse root of a covariance whose eigenvalues are at least ``least``."""
-    return moments.raised(_least_eigenvalue(moments, least), -0.5)
-
-
-def _least_eigenvalue(moments: Moments, least: float) -> float:
-    """Return the least eigenvalue of a covariance that noise allows to tell, or ``least``."""
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
-    return max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)
+    floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)
+    return moments.raised(floor, -0.5)
