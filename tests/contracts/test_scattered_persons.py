@@ -95,10 +95,11 @@ def tables(n_persons=300):
 
 
 def lines_of(checkpoint):
-    """What a checkpoint says, but for random keys, and how long it is."""
+    """What a checkpoint says, but for random keys and the disk's number, and how long it is."""
     lines = [json.loads(line)["content"] for line in checkpoint.read_text().splitlines()]
-    plain = [{k: v for k, v in line.items() if k not in ("sealed", "key", "run")} for line in lines]
-    return [plain, checkpoint.stat().st_size]
+    own = ("sealed", "key", "run", "file")
+    plain = [{k: v for k, v in line.items() if k not in own} for line in lines]
+    return [plain, checkpoint.stat().st_size - len(lines[0]["file"])]
 
 
 def told_of_a_fit(folder, source, seen):
