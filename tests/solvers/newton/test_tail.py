@@ -11,7 +11,7 @@ import tailguard as tg
 from support.whitened import example_fit
 from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.correction.released import Metric, Moments, _tail
+from tailguard.solvers.newton.correction.released import Metric, Moments, _release_lengths, _tail
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.covariance import STILL_MOVING
 
@@ -102,6 +102,18 @@ def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least(
     assert seen.beyond(4.0, 2.0) == pytest.approx(0.0, abs=1e-6)
     assert known.beyond(4.0, 2.0) == pytest.approx(missing)
     assert known.beyond(4.0) == pytest.approx(missing / 16.0)
+
+
+@pytest.mark.parametrize("times", ["slope", "one"])
+def test_far_bins_are_sought_among_contributions_and_not_among_rows(times):
+    """A far bin of rows that is only noise would leave a fit without intervals."""
+    session, fit = example_fit(tg.losses.Squared(), phase=0)
+    counts = np.zeros(66)
+    counts[:20], counts[40:52] = 1e4, 22.0
+    told = SimpleNamespace(stage=session.stage, histograms=lambda *_: (counts, 10.0))
+    view = replace(fit.geometry.view, loss=session.loss, times=times)
+    lengths = _release_lengths(told, view, fit.weights, "contribution lengths")
+    assert (lengths.last > 40) == (times == "slope")
 
 
 @pytest.mark.long
