@@ -46,11 +46,12 @@ def plan(name, budget, *, intercept=True, n_features=N_FEATURES):
 def test_stages_spend_exactly_the_budget_and_rounds_a_sixth_of_it(
     name, budget, intercept, n_features
 ):
-    """Or a tenth, where a correction follows them."""
+    """Or a tenth of what they share with a correction."""
     shares, spent = plan(name, budget, intercept=intercept, n_features=n_features)
     assert sum(spent.values()) == pytest.approx(1.0)
     rounds = sum(share for stage, share in spent.items() if stage.startswith("rounds of"))
-    assert rounds >= (1 / 10 if shares.correction else 1 / 6)
+    assert rounds + shares.correction >= 1 / 6
+    assert rounds > 0.099 * (rounds + shares.correction)
     assert min(spent.values()) > 0.0
 
 
@@ -146,9 +147,22 @@ def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(n
 
 def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts_are():
     for part in (0.99, 1.01):
-        mu = part * from_on("correction of a log link", 3) / 10_000
+        mu = part * from_on("correction of amounts", 3) / 10_000
         shares = shares_for(Problem(tg.losses.Gamma(), 10_000, 3, intercept=True), mu)
-        assert shares.correction == (0.0 if part < 1.0 else 0.45)
+        assert (shares.correction > 0.0) == (part > 1.0)
+
+
+@pytest.mark.parametrize(("loss", "part"), [
+    (tg.losses.Squared(), 0.9), (tg.losses.Gamma(), 0.9),
+    (tg.losses.Poisson(), 0.75), (tg.losses.Logistic(), 0.75),
+])  # fmt: skip
+def test_levels_and_weights_take_from_correction_and_rounds_alike(loss, part):
+    plain = Problem(loss, 20_000, 6, intercept=True)
+    levels = replace(plain, levels=((0, 1, 2), (3, 4)))
+    for problem in (plain, levels):
+        shares = shares_for(problem, 1.0)
+        left = shares.rest(problem)
+        assert shares.correction == pytest.approx(part * (shares.correction + left))
 
 
 @pytest.mark.parametrize("budget", [1e3, 1.9e3])
@@ -198,7 +212,8 @@ def test_more_rounds_are_taken_where_noise_hides_directions_but_not_of_likelihoo
 
 def problems():
     """Problems of every kind of loss, with budgets of every size."""
-    for loss in [*LOSSES.values(), tg.losses.Quantile(0.8), tg.losses.LpLoss(4.0)]:
+    others = tg.losses.Quantile(0.8), tg.losses.LpLoss(4.0), tg.losses.Gamma()
+    for loss in [*LOSSES.values(), *others]:
         for n_rows in (10_000, 3_000_000):
             for n_features in (2, 40):
                 for budget in (20.0, 300.0, 450.0, 2e3, 2e4, 2e6):

@@ -32,7 +32,7 @@ class Regime:
     losses
         Words of ``_facts`` that must all be true of the problem.
     shares
-        The fields of ``Shares`` that the regime sets.
+        The fields of ``Shares`` that the regime sets; ``correction`` is a part of what they leave.
     below, above
         Limits of ``n * mu``, as multiples of the sizes of ``_sizes``. All must hold.
     """
@@ -122,36 +122,36 @@ REGIMES = {
     # Intervals of the mean need the correction by contributions. It needs a budget at which second
     # moments of contributions are at least about as large as their noise.
     "squares": Regime("squares", {"variance": 0.0}),
-    # Counts are corrected with fewer records than other likelihoods. Noise hides the curvature that
-    # intervals from rounds need, but the correction releases this curvature twice. Debiasing stays,
-    # since rounds need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53
-    # with it, .88 without; tests/solvers/newton/test_wild_fits.py).
-    "correction of counts": Regime("counts alike", {
-        "correction": 0.45, **BEFORE_CORRECTION,
-    }, above={"fixed": 1000.0, "size**1.5": 13.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
     # from rounds. A log link with exposures or weights has no correction, since records are not
     # alike. With exposures over four decades, single fits lost one to seven times as much as a
     # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
     # bound, slopes moved by .03 (at a mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
-        "correction": 0.55, "debiasing": 0.0, **BEFORE_CORRECTION,
+        "correction": 0.75, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
+    # Counts are corrected with fewer records than other likelihoods. Noise hides the curvature that
+    # intervals from rounds need, but the correction releases this curvature twice. Debiasing stays,
+    # since rounds need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53
+    # with it, .88 without; tests/solvers/newton/test_wild_fits.py).
+    "correction of counts": Regime("counts alike", {
+        "correction": 0.75, **BEFORE_CORRECTION,
+    }, above={"fixed": 1000.0, "size**1.5": 13.0}),
     "sample of a corrected likelihood": Regime("likelihood alike sampled", {
         "rounds": (2, 2, 4), "diagnostic_phases": (0, 2), "curvature_phases": (2,), "early": 2,
     }),
-    "correction of a log link": Regime("log alike", {
-        "correction": 0.45,
-    }, above={"fixed": 2000.0, "size**1.5": 40.0}),
     # Rounds only have to come close to the fit, and each is a pass over the records. Half as many
     # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
-    # times their stated noise from the best fit. With a smaller share for the correction the
-    # training family loses a few parts in a hundred at large budgets, and intervals are wider; a
-    # larger share gained nothing more (docs/trials.md).
+    # times their stated noise from the best fit.
     "correction": Regime("squares", {
-        "correction": 0.40, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
+        "correction": 0.9, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
+    # With less for the correction, real tables lose more and intervals are wider. Where events are
+    # rare, outcomes and counts lose more with as little left to their rounds (docs/trials.md).
+    "correction of amounts": Regime("amounts alike", {
+        "correction": 0.9,
+    }, above={"fixed": 2000.0, "size**1.5": 40.0}),
 }  # fmt: skip
 # A unit of n * mu and the largest number of rounds, for residuals and for likelihoods. There are
 # 8 * (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the
@@ -218,10 +218,10 @@ def shares_for(problem: Problem, mu: float, *, robust: bool = False) -> Shares:
     if "likelihood" in facts:
         constant = max((CONSTANT_SIGNIFICANCE / budget) ** 2, chosen.get("constant", 0.0))
         chosen["constant"] = min(constant, LARGEST_CONSTANT)
-    # The correction takes its share from the rounds, not from the units.
-    correction = chosen.pop("correction", 0.0)
+    # The correction takes a part of what is left to rounds, and nothing from the units.
+    part = chosen.pop("correction", 0.0)
     shares = _with_units(replace(shares, **chosen), problem, mu)
-    shares = replace(shares, correction=correction)
+    shares = replace(shares, correction=part * shares.rest(problem))
     return _with_debiasing(shares, problem, budget)
 
 
@@ -249,6 +249,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "likelihood": link.curved,
         "log": link.log,
         "counts": link.log and problem.scored is not None and problem.scored.canonical,
+        "amounts": link.log and problem.scored is not None and not problem.scored.canonical,
         "outcomes": not link.scaled,
         "alike": not (link.log and (problem.has_offset or problem.has_weights)),
         "sampled": sampled,
