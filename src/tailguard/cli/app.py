@@ -30,6 +30,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 from warnings import catch_warnings, simplefilter
 
@@ -304,4 +305,6 @@ def main() -> NoReturn:
     Traceback (most recent call last):
     SystemExit: 0
     """
+    if isinstance(sys.stdout, TextIOWrapper):  # a letter that it lacks must not lose an answer
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
