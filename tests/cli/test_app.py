@@ -1,5 +1,7 @@
 """The application itself: help that teaches, the version, and internal errors that say nothing."""
 
+from io import BytesIO, TextIOWrapper
+
 import pytest
 
 import tailguard as tg
@@ -90,3 +92,16 @@ def test_main_exits_with_the_code(monkeypatch, capsys):
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
+
+
+def test_letters_that_a_screen_lacks_lose_no_answer(tmp_path, monkeypatch):
+    file, screen = tmp_path / "sizes.csv", TextIOWrapper(BytesIO(), encoding="ascii")
+    file.write_text("größe\n" + 500 * "2.5\n1.5\n", encoding="utf-8")
+    command = ["mean", str(file), "--columns", "größe", "--epsilon", "1", "--delta", "1e-6"]
+    monkeypatch.setattr("sys.argv", ["tailguard", *command])
+    monkeypatch.setattr("sys.stdout", screen)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    screen.seek(0)
+    assert ended.value.code == 0
+    assert r"gr\xf6\xdfe" in screen.read()

@@ -103,6 +103,8 @@ def test_single_summaries_count_by_weights():
     ratio = tg.actual_expected(costs, "cost", "told", **WEIGHED, **CLEAR)
     total = np.exp(0.1 * exact["first"]).sum()
     assert ratio.actual[0] == pytest.approx(total, rel=0.01)
+    huge = {"sample_weight": 1e300 * TABLE["w"], "weight_bound": 1e300 * BOUND}
+    assert np.isinf(tg.actual_expected(1e20 * costs, "cost", "told", **huge, **CLEAR).actual[0])
 
 
 def test_a_count_of_everything_is_what_all_records_weigh():

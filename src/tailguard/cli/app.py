@@ -21,6 +21,7 @@ Exit codes: 0, success; 1, an internal error, or an audit that failed; 2, a wron
 input; 3, a table of mostly unusable records; 130, an interruption.
 """
 
+import errno
 import os
 import re
 import shlex
@@ -29,6 +30,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 from warnings import catch_warnings, simplefilter
 
@@ -36,6 +38,7 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError, UnusableTableError
+from tailguard.cli.arguments import FULL
 from tailguard.cli.commands import (
     audit,
     certificate,
@@ -143,6 +146,13 @@ INTERNAL_ERROR = (
     "which may show records."
 )
 
+UNPRINTABLE = FULL | {errno.EIO, errno.EBADF}  # typer itself ends at a closed pipe
+"""Errors of a screen or a file that takes no output."""
+UNPRINTED = (
+    "the output must go where it can be printed; it was not: {}; if a run has ended, its answer is "
+    "in the file of --out"
+)
+
 INTERRUPTION = 130
 """The exit code of typer after an interruption: 128, and 2 for the signal SIGINT."""
 INTERRUPTED = (
@@ -239,7 +249,9 @@ def _run(arguments: Sequence[str]) -> int:
         return _print_error(unusable_sentence(error.records, error.columns, REMEDIES), code=3)
     except TailguardError as error:
         return _print_error(with_options(str(error), options_of(_commands(), arguments)), code=2)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in UNPRINTABLE:
+            return _print_error(UNPRINTED.format(os.strerror(error.errno)), code=2)
         if os.environ.get("TAILGUARD_DEBUG") == "1":
             raise
         return _print_error(INTERNAL_ERROR, code=1)
@@ -293,4 +305,6 @@ def main() -> NoReturn:
     Traceback (most recent call last):
     SystemExit: 0
     """
+    if isinstance(sys.stdout, TextIOWrapper):  # a letter that it lacks must not lose an answer
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))

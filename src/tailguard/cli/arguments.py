@@ -263,6 +263,18 @@ def write_text(path: Path, text: str, *, spent: bool = False) -> None:
 
 
 @contextmanager
+def kept(path: Path | None, text: str) -> Iterator[None]:
+    """Within ``with``, print an answer that was paid for; then write it, printed or not."""
+    printed = False
+    try:
+        yield
+        printed = True
+    finally:  # the screen may be a closed pipe or a full disk
+        if path is not None:
+            write_text(path, text, spent=printed)
+
+
+@contextmanager
 def _written(path: Path, advice: str = "") -> Iterator[None]:
     """Name a file that could not be written; remove it if a full disk left a part of it."""
     try:

@@ -243,8 +243,8 @@ def actual_expected(
     mean, expected_mean = moments.mean.T
     # Cells that were cut at one, though they are far larger, make the ratio far too small.
     hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
-    sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
     with np.errstate(all="ignore"):
+        sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
         ratio = np.where(hidden, math.nan, mean / expected_mean)
         expected_noise = ratio * moments.noise_std[:, 1]
         ratio_std = np.hypot(

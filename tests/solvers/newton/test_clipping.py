@@ -91,6 +91,15 @@ def test_nothing_is_missed_at_the_bound_of_a_slope(loss):
     assert 0.0 < noisy.missed(0.5 * loss.slope_bound()) < loss.slope_bound()
 
 
+def test_shares_of_residuals_never_fall_however_much_noise_may_hide():
+    few = NoisyDistribution.of(
+        np.eye(BINS.count)[72] * 9.0, BINS, 1.0
+    )  # all that is seen is in one bin
+    for bin_noise in np.geomspace(1e-3, 1e3, 500):
+        noisy = SlopeDistribution(None, replace(few, bin_noise=bin_noise))
+        assert (np.diff(noisy.residual_shares(), axis=0) >= 0.0).all()
+
+
 @pytest.mark.parametrize("p", [2.0, 4.0, 8.0])
 def test_the_steepest_rise_of_a_power_is_at_the_limit(p):
     distribution = slopes_of(RNG.standard_normal(N_DRAWS), tg.losses.LpLoss(p))

@@ -43,7 +43,7 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
+from tailguard.cli.arguments import candidates_of, destination, kept, run_options
 from tailguard.cli.declarations import declared_schema, print_undeclared, settled_for
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import (
@@ -181,13 +181,13 @@ def _estimator(
 
 
 def _print_and_write(estimator: Any, out: Path, *, json: bool) -> None:
-    """Print a fit, then write its model file: a full disk does not lose what was paid for."""
+    """Print a fit and write its model file: if one fails, the other keeps what was paid for."""
     text = model_text(estimator)
-    if json:
-        typer.echo(text, nl=False)
-    else:
-        _print_fit(Console(), estimator)
-    write_text(out, text, spent=True)
+    with kept(out, text):
+        if json:
+            typer.echo(text, nl=False)
+        else:
+            _print_fit(Console(), estimator)
     print_plain(Console(stderr=json), f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 

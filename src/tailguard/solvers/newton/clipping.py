@@ -152,7 +152,8 @@ class SlopeDistribution:
         masses = self.distribution.mass.reshape(-1, POINTS).sum(axis=1)[::-1]
         far, hidden = self._hidden(np.abs(edges), np.inf)
         hidden = hidden / max(1.0, 2.0 * float(hidden.sum()))
-        masses = (1.0 - 2.0 * hidden.sum()) * masses
+        # By roundoff, both tails may add up to more than one; shares must not fall all the same.
+        masses = max(0.0, 1.0 - 2.0 * float(hidden.sum())) * masses
         points = np.concatenate([-far[::-1], edges, far])
         shares = np.cumsum(np.concatenate([[0.0], hidden[::-1], masses, hidden]))
         return np.column_stack([points, shares])

@@ -167,8 +167,9 @@ def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
 def residual_shares(fit: Fit) -> FloatArray | None:
     """Return distances from the prediction, in the target's units, and the share below each.
 
-    None if no histogram of residuals was released, or if noise hides them. The prediction for a
-    mean row has changed since that release, so residuals are shifted by this change.
+    None if no histogram of residuals was released, or if noise hides them or the mean row. The
+    prediction for a mean row has changed since that release, so residuals are shifted by this
+    change.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not (geometry.loss.link.residual and slopes.seen and fit.residuals_of is not None):
@@ -176,7 +177,8 @@ def residual_shares(fit: Fit) -> FloatArray | None:
     weights = fit.weights if fit.estimate is None else fit.estimate.weights
     row = geometry.mean_row / (geometry.mean_row[-1] if geometry.units.intercept else 1.0)
     change = float(row @ (weights - fit.residuals_of))
-    return (slopes.residual_shares() - [change, 0.0]) * [geometry.units.target_scale, 1.0]
+    shares = (slopes.residual_shares() - [change, 0.0]) * [geometry.units.target_scale, 1.0]
+    return shares if np.isfinite(shares).all() else None
 
 
 def depend_on(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
