@@ -172,6 +172,49 @@ def test_models_say_what_they_aim_at_in_one_line():
     assert BULK in robust.summary().splitlines()
 
 
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        (tg.QuantileRegression(level=0.9), "QuantileRegression(level=0.9)"),
+        (tg.TweedieRegression(power=1.7), "TweedieRegression(power=1.7)"),
+        (tg.HuberRegression(), "HuberRegression(threshold=1.345)"),
+        (tg.LpRegression(), "LpRegression(p=4)"),
+        (tg.GammaRegression(), "GammaRegression"),
+    ],
+    ids=str,
+)
+def test_a_title_has_the_parameters_that_say_what_is_fitted(model, title, tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 1))
+    model.set_params(epsilon=1.0, delta=1e-6, random_state=0).fit(X, np.exp(X[:, 0]))
+    assert model.summary().splitlines()[0] == title
+    assert title in model._repr_html_()
+    model.report(tmp_path / "report.html")
+    assert title in (tmp_path / "report.html").read_text(encoding="utf-8")
+    model.save(tmp_path / "model.json")
+    assert tg.load(tmp_path / "model.json").summary().splitlines()[0] == title
+
+
+@pytest.mark.parametrize("classes", [None, ("well", "ill")])
+def test_a_summary_of_two_classes_says_whose_log_odds_they_are(classes, tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 1))
+    y = (X[:, 0] > 0.0).astype(int)
+    labels = y if classes is None else np.array(classes)[y]
+    model = tg.LogisticRegression(classes=classes, epsilon=1.0, delta=1e-6, random_state=0)
+    first, second = classes or (0, 1)
+    line = f"coefficients are of the log-odds of {second} against {first}"
+    assert line in model.fit(X, labels).summary().splitlines()
+    model.report(tmp_path / "report.html")
+    assert line in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_interval_of_a_level_that_is_an_alpha_elsewhere_is_refused():
+    model = fit_of(0)
+    for call in (model.conf_int, model.coef_frame):
+        with pytest.raises(tg.InputError, match=r"give 1 - alpha, such as 0\.95; got 0\.05"):
+            call(0.05)
+    assert np.isfinite(model.conf_int(0.5)).any()
+
+
 def test_noise_is_hidden_where_no_interval_holds():
     X = np.random.default_rng(0).standard_normal((2_000, 2))
     y = X[:, 0] + np.random.default_rng(1).standard_normal(2_000)

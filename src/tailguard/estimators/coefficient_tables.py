@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import cycle
 from os import PathLike
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +33,9 @@ from tailguard.solvers.newton.covariance import RARE_LEVEL
 
 class CoefficientTables(Reported):
     """Mixin of estimators that have coefficients."""
+
+    stated_in_titles: ClassVar[tuple[str, ...]] = ()
+    """Parameters that say what is fitted: a summary without them could not be understood."""
 
     schema_: Schema | None
     missing: Mapping[str | int, float] | None

@@ -24,6 +24,7 @@ Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, f
 # Directions of contrasts with less than this share of the largest variance count as redundant.
 REPEATED = 1e-10
 SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
+LEAST_LEVEL = 0.5  # lower levels are taken for the alpha of other packages
 AGAINST = "each class has its log-odds against the first one: "
 """The note on coefficients of more than two classes; the label of the first class follows."""
 KINDS = ("mean", "new")
@@ -209,14 +210,21 @@ def coefficient_names(model: Any) -> list[str]:
 
 
 def baseline_notes(model: Any) -> list[str]:
-    """Return the note on the baseline class if there are more than two classes, else no note."""
-    several = np.ndim(model.coef_) > 1
-    return [f"{AGAINST}{printable(str(model.classes_[0]))}"] if several else []
+    """Return the note on the classes that a model of labels compares; else no note."""
+    labels = [printable(str(label)) for label in getattr(model, "classes_", ())]
+    if len(labels) == 2:
+        return [f"coefficients are of the log-odds of {labels[1]} against {labels[0]}"]
+    return [f"{AGAINST}{labels[0]}"] if labels else []
 
 
 def normal_quantile(level: float) -> float:
     """Return the half-width of a normal interval of this level, in standard errors."""
-    return float(ndtri(0.5 + check_open_unit("level", level) / 2.0))
+    if check_open_unit("level", level) < LEAST_LEVEL:
+        raise InputError(
+            f"level must be the share of intervals that hold, from {LEAST_LEVEL}: for a test at "
+            f"level alpha give 1 - alpha, such as 0.95; got {shown(level)}."
+        )
+    return float(ndtri(0.5 + level / 2.0))
 
 
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:

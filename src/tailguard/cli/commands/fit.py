@@ -57,6 +57,7 @@ from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
 from tailguard.estimators.registry import ESTIMATORS
+from tailguard.estimators.summary import title_of
 from tailguard.progress import progress_bar
 
 of_model = partial(options.typed, panel="Model")
@@ -196,7 +197,7 @@ def _print_fit(console: Console, estimator: Any) -> None:
     certificate = estimator.certificate_
     print_plain(
         console,
-        f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
+        f"{title_of(estimator)} on {certificate.n_rows} {certificate.unit.noun}, mode: "
         f"{certificate.mode}",
     )
     print_wrapped(console, f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}")
