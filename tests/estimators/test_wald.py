@@ -118,6 +118,26 @@ def test_a_categorical_column_is_tested_by_its_estimated_levels():
     assert np.isnan([lost.p, lost.statistic, *lost.estimate]).all()
 
 
+@pytest.mark.long
+def test_a_column_of_several_classes_is_tested_in_all_of_them():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.standard_normal(N_ROWS), "kind": rng.choice(["a", "b"], N_ROWS)}
+    )
+    scores = np.column_stack([np.zeros(N_ROWS), table.age, 1.0 * (table.kind == "b")])
+    table["label"] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    schema = {"categorical": {"kind": ["a", "b"]}, "target": "label", "classes": [0, 1, 2]}
+    promise = {"epsilon": 4.0, "delta": 1e-6, "random_state": 0}
+    model = tg.LogisticRegression(schema=schema, **promise).fit(table)
+    kinds, ages = model.wald_test("kind"), model.wald_test("age")
+    assert (kinds.df, ages.df) == (2, 2)  # class 2 alone depends on the kind
+    assert kinds.p < 1e-6
+    assert kinds.statistic == model.wald_test(["1: kind=b", "2: kind=b"]).statistic
+    assert ages.statistic == model.wald_test(["1: age", "2: age"]).statistic
+    plain = tg.LogisticRegression(classes=(0, 1, 2), **promise).fit(table[["age"]], table.label)
+    assert plain.wald_test("age").df == 2
+
+
 @pytest.mark.parametrize(
     ("contrasts", "words"),
     [

@@ -82,7 +82,8 @@ class CoefficientTables(Reported):
         ----------
         contrasts
             What to test instead, jointly for zero: the name of a coefficient; the name of a
-            categorical column, for all of its estimated levels; a combination such as
+            categorical column, for all of its estimated levels, or of any column, for all classes
+            if there are more than two; a combination such as
             ``{"age": 1.0, "tenure": -1.0}``; a list of these; or an array with a column per
             coefficient, the intercept last. The answer has ``estimate`` and ``std`` of each
             contrast, and ``statistic``, ``df`` and ``p`` of the joint test.

@@ -149,13 +149,27 @@ def _checked(weights: FloatArray) -> FloatArray:
 
 def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
     """Return the place of a coefficient, or the places of all estimated ones of a term."""
-    terms = {} if model.schema_ is None else model.schema_.places_of_terms
+    terms = _places_of_terms(model)
     if name not in terms:
         return [_place(names, name)]
     estimated = [
         place for place in terms[name] if not model.reasons_[place].startswith(NOT_ESTIMATED)
     ]
-    return estimated or list(terms[name])
+    return estimated or terms[name]
+
+
+def _places_of_terms(model: Any) -> dict[str, list[int]]:
+    """Return the places of each term's coefficients: those of all classes if there are several."""
+    of_schema = {} if model.schema_ is None else model.schema_.places_of_terms
+    if np.ndim(model.coef_) < 2:
+        return {name: list(places) for name, places in of_schema.items()}
+    n_columns, n_groups = model.coef_.shape[1], len(model.classes_) - 1
+    columns = model._names() or [f"x{column}" for column in range(n_columns)]
+    of_term = {name: (column,) for column, name in enumerate(columns)} | of_schema
+    return {
+        name: [group * n_columns + place for group in range(n_groups) for place in places]
+        for name, places in of_term.items()
+    }
 
 
 def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
