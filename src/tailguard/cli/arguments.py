@@ -263,6 +263,16 @@ def write_text(path: Path, text: str, *, spent: bool = False) -> None:
 
 
 @contextmanager
+def kept(path: Path | None, text: str) -> Iterator[None]:
+    """Write what was paid for after a block that prints it, even if nobody reads the print."""
+    try:
+        yield
+    finally:
+        if path is not None:
+            write_text(path, text, spent=True)
+
+
+@contextmanager
 def _written(path: Path, advice: str = "") -> Iterator[None]:
     """Name a file that could not be written; remove it if a full disk left a part of it."""
     try:

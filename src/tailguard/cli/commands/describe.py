@@ -34,12 +34,12 @@ from tailguard.cli import options
 from tailguard.cli.arguments import (
     check_explain,
     destination,
+    kept,
     names_of,
     numbers_of,
     options_of,
     promise_of,
     run_options,
-    write_text,
 )
 from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_plain, print_summary, tables_as_json
@@ -111,9 +111,8 @@ def describe(
     print_undeclared(declared, table, "--columns", by_cell=True, json=json)
     with progress_bar():
         result = tg.describe(table, **arguments, **run_options(given))
-    print_summary(result, json=json)
-    if explain:
-        console = Console()
-        print_plain(console, result.explain(console.width))
-    if out is not None:
-        write_text(out, tables_as_json(result) + "\n", spent=True)
+    with kept(out, tables_as_json(result) + "\n"):
+        print_summary(result, json=json)
+        if explain:
+            console = Console()
+            print_plain(console, result.explain(console.width))

@@ -43,7 +43,7 @@ from rich.console import Console
 import tailguard as tg
 from tailguard.checks import InputError
 from tailguard.cli import options
-from tailguard.cli.arguments import candidates_of, destination, run_options, write_text
+from tailguard.cli.arguments import candidates_of, destination, kept, run_options
 from tailguard.cli.declarations import declared_schema, print_undeclared, settled_for
 from tailguard.cli.model_file import make_estimator
 from tailguard.cli.printing import (
@@ -181,14 +181,16 @@ def _estimator(
     return estimator
 
 
-def _print_and_write(estimator: Any, out: Path, *, json: bool) -> None:
-    """Print a fit, then write its model file: a full disk does not lose what was paid for."""
+def _print_and_write(estimator: Any, out: Path, *, json: bool, chosen: str = "") -> None:
+    """Print a fit, then write its model file: neither a full disk nor a closed pipe loses it."""
     text = model_text(estimator)
-    if json:
-        typer.echo(text, nl=False)
-    else:
-        _print_fit(Console(), estimator)
-    write_text(out, text, spent=True)
+    with kept(out, text):
+        if chosen:
+            print_plain(Console(stderr=json), chosen)
+        if json:
+            typer.echo(text, nl=False)
+        else:
+            _print_fit(Console(), estimator)
     print_plain(Console(stderr=json), f"Wrote {out}; its certificate: tailguard certificate {out}")
 
 
@@ -267,7 +269,5 @@ def search(
     print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     private_search.fit(table, order=given["order"])
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
-    print_plain(
-        Console(stderr=json), f"Chosen among {len(private_search.candidates_)} settings: {best}"
-    )
-    _print_and_write(private_search.best_estimator_, out, json=json)
+    chosen = f"Chosen among {len(private_search.candidates_)} settings: {best}"
+    _print_and_write(private_search.best_estimator_, out, json=json, chosen=chosen)

@@ -49,10 +49,10 @@ from tailguard.cli import options
 from tailguard.cli.arguments import (
     check_explain,
     destination,
+    kept,
     options_of,
     promise_of,
     run_options,
-    write_text,
 )
 from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_folded, print_plain, print_wrapped
@@ -149,12 +149,11 @@ def estimate_means(
             **_method_options(method, groups, option or []),
         )
     text = dumps(_result_as_json(result), indent=2)
-    if json:
-        typer.echo(text)
-    else:
-        _print_means(Console(), result, explain=explain)
-    if out is not None:
-        write_text(out, text + "\n", spent=True)
+    with kept(out, text + "\n"):
+        if json:
+            typer.echo(text)
+        else:
+            _print_means(Console(), result, explain=explain)
 
 
 def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[str, Any]:

@@ -39,9 +39,9 @@ from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import (
     destination,
+    kept,
     promise_of,
     run_options,
-    write_text,
     write_texts,
 )
 from tailguard.cli.model_file import load_model, takers
@@ -318,6 +318,5 @@ def score(
             guarantee=guarantee,
             **run_options(given),
         )
-    print_summary(result, json=json)
-    if out is not None:
-        write_text(out, tables_as_json(result) + "\n", spent=True)
+    with kept(out, tables_as_json(result) + "\n"):
+        print_summary(result, json=json)
