@@ -154,6 +154,8 @@ CALLS = [
     (lambda: linear().fit(X.tolist(), Y), "X must be an array or a table"),
     (lambda: linear().fit(X, Y[:9]), "y must have one entry per row of X; got 9"),
     (lambda: linear().fit(TABLE, target="cost", columns="age"), r"columns must be a list .*'age'"),
+    (lambda: linear().fit(TABLE, target="cost", columns={"age"}), "columns must be .* got set"),
+    (lambda: tg.Schema.from_frame(TABLE, target="Cost"), "X must have a column 'Cost'; its col"),
     (lambda: linear().fit("claims.csv", target="cost"), "claims.csv must be a file"),
     (lambda: linear().fit(X, pd.Series(LABELS).astype("category")), "y must hold real numbers"),
     (lambda: linear().fit(X, LABELS), "declare its labels ..classes="),
