@@ -199,6 +199,7 @@ def test_models_say_what_they_aim_at_in_one_line():
         (tg.TweedieRegression(power=1.7), "TweedieRegression(power=1.7)"),
         (tg.HuberRegression(), "HuberRegression(threshold=1.345)"),
         (tg.LpRegression(), "LpRegression(p=4)"),
+        (tg.SparseLinearRegression(n_nonzero=1), "SparseLinearRegression(n_nonzero=1)"),
         (tg.GammaRegression(), "GammaRegression"),
     ],
     ids=str,
