@@ -97,7 +97,6 @@ CALLS = [
     (lambda: fitted().summary(alpha=0.1), "conf_int with level=0.9"),
     (lambda: fitted().conf_int(0.05), "give 1 - alpha, such as 0.95; got 0.05"),
     (lambda: fitted().predict(FEATURES, interval="mean", level=0.05), "give 1 - alpha"),
-    (lambda: linear().fit(TABLE, TABLE["cost"]), "X must not have y's own column 'cost' among"),
     (lambda: tg.histogram(X, range=(0, 1), epsilon=1.0, delta=1e-6), "is called edges"),
     (lambda: linear(cov_type="HC1"), "intervals are always robust"),
     (lambda: tg.Schema(categorical={"a": [False, True]}), "booleans are read as 0 and 1"),

@@ -7,7 +7,6 @@ first, with messages that print no target.
 import inspect
 import re
 import warnings
-from collections.abc import Collection
 from inspect import cleandoc
 from typing import Any, Self
 
@@ -79,20 +78,12 @@ def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> No
     )
 
 
-def check_target(model: BaseEstimator, y: Any, features: Collection[object] = ()) -> None:
-    """Refuse a missing target, and one whose name is among the features beside it.
-
-    A target with a second axis is warned of, as scikit-learn does.
-    """
+def check_target(model: BaseEstimator, y: Any) -> None:
+    """Refuse a missing target; warn of a target with a second axis, as scikit-learn does."""
     if y is None:
         raise InputError(
             f"{type(model).__name__} requires y to be passed, but the target y is None."
             " Pass y, or the name of a column of X as target=."
-        )
-    if isinstance(name := getattr(y, "name", None), str) and name and name in features:
-        raise InputError(
-            f"X must not have y's own column {name!r} among its features: drop it, or name the "
-            f"target as in fit(X, target={name!r})."
         )
     if len(getattr(y, "shape", ())) == 2:
         warnings.warn(

@@ -283,9 +283,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         persons = {"keys": self.person if keys is None else keys, "max_rows": self.max_rows}
         persons |= {"weight": self.weight, "one_row_per_person": self.one_row_per_person}
         table = read_inputs(X, y, schema=schema, missing=self.missing, persons=persons, **arguments)
-        features = [each.name for each in table.columns if each.role != "target"]
         for column in table.targets or (None,):  # without a target, an error
-            check_target(self, column, features)
+            check_target(self, column)
             labels = self._labels(column)
         return table, labels, self._problem(table)
 
