@@ -3,6 +3,7 @@
 Every sentence names our own word. What cannot be seen without a look at records is not here.
 """
 
+import re
 import warnings
 from functools import cache
 
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import tailguard as tg
 from tailguard.checks import ArgumentError
+from tailguard.lazy_names import ELSEWHERE
 
 N_ROWS = 1_000
 RNG = np.random.default_rng(0)
@@ -89,6 +91,13 @@ CALLS = [
     (lambda: tg.SparseLinearRegression(k=5), "the parameter is called n_nonzero"),
     (lambda: linear().fit(X, Y, epochs=3), "steps follow from the budget"),
     (lambda: linear().fit(X, Y, groups=Y), "is called person"),
+    (lambda: tg.LinearRegression().fit(X, Y, epsilon=1.0), r"constructor, LinearRegression\(eps"),
+    (lambda: linear().fit(X, Y, max_rows=3), r"constructor, LinearRegression\(max_rows=...\)"),
+    (lambda: tg.PrivateSearch(linear(), [{}]).fit(X, Y, epsilon=1.0), r"PrivateSearch\(epsilon="),
+    (lambda: fitted().summary(alpha=0.1), "conf_int with level=0.9"),
+    (lambda: fitted().conf_int(0.05), "give 1 - alpha, such as 0.95; got 0.05"),
+    (lambda: fitted().predict(FEATURES, interval="mean", level=0.05), "give 1 - alpha"),
+    (lambda: tg.histogram(X, range=(0, 1), epsilon=1.0, delta=1e-6), "is called edges"),
     (lambda: linear(cov_type="HC1"), "intervals are always robust"),
     (lambda: tg.Schema(categorical={"a": [False, True]}), "booleans are read as 0 and 1"),
     (lambda: linear().fit(TABLE, response="cost"), "fit must not be given response: .* target"),
@@ -146,9 +155,12 @@ CALLS = [
     (lambda: linear().fit(X.tolist(), Y), "X must be an array or a table"),
     (lambda: linear().fit(X, Y[:9]), "y must have one entry per row of X; got 9"),
     (lambda: linear().fit(TABLE, target="cost", columns="age"), r"columns must be a list .*'age'"),
+    (lambda: linear().fit(TABLE, target="cost", columns={"age"}), "columns must be .* got set"),
+    (lambda: tg.Schema.from_frame(TABLE, target="Cost"), "X must have a column 'Cost'; its col"),
     (lambda: linear().fit("claims.csv", target="cost"), "claims.csv must be a file"),
     (lambda: linear().fit(X, pd.Series(LABELS).astype("category")), "y must hold real numbers"),
-    (lambda: linear().fit(X, LABELS), "declare its labels ..classes="),
+    (lambda: linear().fit(X, LABELS), "declare its labels as they are written ..classes="),
+    (lambda: linear(weight="w").fit(TABLE, target="cost"), "weights of rows are sample_weight="),
     (lambda: linear().fit(X, DAYS), "no valid targets: give numb"),
     (
         lambda: linear().fit(FEATURES.assign(day=DAYS), Y),
@@ -156,7 +168,7 @@ CALLS = [
     ),
     (lambda: linear().fit(FEATURES.assign(region=["n", "s"] * 500), Y), "declare its levels"),
     (lambda: tg.PoissonRegression(**BUDGET).fit(X, -np.abs(Y)), "give numbers that"),
-    (lambda: logistic().fit(X, LABELS), "declare its labels ..classes="),
+    (lambda: logistic(classes=("Yes", "No")).fit(X, LABELS), "labels as they are written"),
     (
         lambda: linear().fit(X, Y, sample_weight=np.ones(N_ROWS), weight_bound=1.0),
         r"fit must not be given weight_bound: .* LinearRegression\(weight_bound=2\)",
@@ -184,6 +196,39 @@ def test_a_mistake_of_habit_names_our_word(call, words):
     if isinstance(refused.value, tg.InputError):
         assert sentence.endswith(".")
         assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("params", "coef_frame()"),
+        ("pvalues", "coef_frame()"),
+        ("cov_params", "covariance_"),
+        ("rsquared", "private_score(X, y)"),
+        ("get_prediction", "predict(X, interval='mean')"),
+        ("f_test", "wald_test(contrasts)"),
+    ],
+)
+def test_an_attribute_of_other_packages_models_names_ours(name, ours):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': see {re.escape(ours)}$"):
+        getattr(fitted(), name)
+    assert not hasattr(fitted(), name)
+    assert hasattr(fitted(), ours.partition("(")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("OLS", "LinearRegression"), ("median", "quantile"), ("GLM", "PoissonRegression, Gamma.*")],
+)
+def test_a_name_of_other_packages_names_ours(name, ours):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}': see {ours}$"):
+        getattr(tg, name)
+
+
+def test_every_name_of_other_packages_leads_to_a_public_one():
+    for ours, words in ELSEWHERE.items():
+        assert ours in tg.__all__
+        assert not {*words.split()} & {*tg.__all__}
 
 
 def test_other_labels_than_0_and_1_are_said_to_be_missing():

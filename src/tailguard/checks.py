@@ -266,11 +266,10 @@ eps budget privacy_budget privacy_loss = epsilon
 rho mu zcdp pure = guarantee = state it as guarantee=tg.ZCDP(rho), tg.GDP(mu) or tg.PureDP(epsilon)
 c = give alpha=1 / (C * n_rows), a ridge added to the mean loss
 penalty l1_ratio = give alpha for a ridge; sparse estimators keep n_nonzero columns
-alpha = level = a ridge goes with linear, logistic, Poisson, Gamma and Tweedie models
+alpha = level = a ridge goes with linear, logistic and log-link models, conf_int with level=0.9
 ridge l2 lam lambda_ reg_lambda = alpha
-q tau = level = a quantile is fitted by QuantileRegression(level=0.9)
-percentile percentiles probs = q = a quantile is fitted by QuantileRegression(level=0.9)
-quantile quantiles = level = q = a quantile is fitted by QuantileRegression(level=0.9)
+q tau percentile percentiles probs quantile quantiles = level = q = a quantile is fitted by \
+QuantileRegression(level=0.9)
 confidence conf_level coverage level = level = conf_int(level=0.9) has intervals of another level
 n_jobs n_threads num_threads workers = threads follow the environment variable NUMBA_NUM_THREADS
 seed random_seed rng generator = random_state
@@ -290,7 +289,7 @@ by group_by groupby group strata = by = tg.describe and tg.quantile take groups
 groups = by = person
 cluster clusters panel = person
 cov_type vcov cov_kwds = intervals are always robust, and cluster-robust with person=
-include exclude numeric_only = columns
+range breaks = edges
 axis = columns are summarised separately; choose some by columns=['age']
 weights weight w = sample_weight
 family link loss distribution objective = loss = each loss has an estimator, as PoissonRegression
@@ -301,7 +300,7 @@ weight_bound = it goes with sample_weight: LinearRegression(weight_bound=2), tg.
 n n_samples n_records rows = n_rows
 d p n_columns = n_features
 y_name response label endog outcome = target
-features feature_names exog usecols = columns
+features feature_names exog usecols include exclude numeric_only = columns
 data df table = X
 id key index = row_id = key
 file filename filepath fname = path
@@ -310,16 +309,18 @@ return_std return_cov = interval = coef_std_ has standard errors, and predict ta
 HABITS = [line.split(" = ") for line in WORDS.strip().splitlines()]
 
 
-def misnamed(where: str, name: str, known: Collection[str]) -> ArgumentError:
-    """Return the error for an unknown argument, which suggests the closest known argument."""
-    ours = next((ours for words, *ours in HABITS if name.lower() in words.split()), [])
-    close = [word for word in ours if word in known]
-    if not close and not any(" " in word for word in ours):
-        close = get_close_matches(name.lower(), known, n=1)
-    accepted = ", ".join(known) or "no arguments"
-    advice = f"the parameter is called {close[0]}" if close else f"it takes {accepted}"
-    if not close and ours and " " in ours[-1]:
-        advice = ours[-1]
+def misnamed(
+    where: str, name: str, known: Collection[str], owner: Sequence[object] = ()
+) -> ArgumentError:
+    """Return the error for an unknown argument, which suggests a known one, or its constructor."""
+    ours = next((ours for words, *ours in HABITS if name.lower() in words.split()), [""])
+    close, maker = [word for word in ours if word in known], type(next(iter(owner), None))
+    advice = ours[-1] if " " in ours[-1] else ""
+    if not advice and name in getattr(maker, "__dataclass_fields__", ()):
+        advice = f"give it to the constructor, {maker.__name__}({name}=...)"
+    close = close or ([] if advice else get_close_matches(name.lower(), known, n=1))
+    other = advice or f"it takes {', '.join(known) or 'no arguments'}"
+    advice = f"the parameter is called {close[0]}" if close else other
     return ArgumentError(f"{where} must not be given {name}: {advice}.")
 
 
@@ -364,14 +365,13 @@ def named_arguments(call: Callable[P, T], more: Iterable[str] = ()) -> Callable[
     positional = [each.name for each in parameters if each.kind in POSITIONAL]
     n_bound = len(every) - len(parameters)  # self or cls
     takes_any_position = any(each.kind is each.VAR_POSITIONAL for each in parameters)
-
     where = call.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known and (not takes_more or name in foreign):
-                raise misnamed(where, name, known)
+                raise misnamed(where, name, known, args[:n_bound])
         given = args[n_bound:]
         if len(given) > len(positional) and not takes_any_position:
             raise misplaced(where, given[len(positional)], positional, known)

@@ -18,6 +18,25 @@ from pkgutil import get_data
 from threading import RLock
 from typing import Any
 
+# Our name -> names of the same thing in other packages.
+ELSEWHERE = {
+    "LinearRegression": "OLS WLS Ridge lm",
+    "SparseLinearRegression": "Lasso ElasticNet",
+    "HuberRegression": "RLM HuberRegressor",
+    "QuantileRegression": "QuantReg QuantileRegressor",
+    "LogisticRegression": "Logit MNLogit",
+    "PoissonRegression": "GLM glm Poisson PoissonRegressor",
+    "GammaRegression": "GLM glm Gamma GammaRegressor",
+    "TweedieRegression": "GLM glm Tweedie TweedieRegressor",
+    "PrivateSearch": "GridSearchCV RandomizedSearchCV",
+    "Ledger": "Accountant BudgetAccountant",
+    "quantile": "median quantiles percentile",
+    "variance": "var std",
+    "covariance": "cov",
+    "correlation": "corr corrcoef",
+    "histogram": "hist",
+    "crosstab": "value_counts",
+}
 # Threads that import at the same time may see half-loaded modules, such as NumPy's.
 ONE_AT_A_TIME = RLock()
 
@@ -76,8 +95,14 @@ def found_when_asked(
             if place != package:
                 value = prepared(getattr(import_module(place), name))
             elif not is_room(name):
+                ours = [
+                    our for our in ELSEWHERE if our in places and name in ELSEWHERE[our].split()
+                ]
+                words = f": see {', '.join(ours)}" if ours else ""
                 raise AttributeError(
-                    f"module {package!r} has no attribute {name!r}", name=name, obj=package_module
+                    f"module {package!r} has no attribute {name!r}{words}",
+                    name=name,
+                    obj=package_module,
                 )
             else:
                 value = import_module(f"{package}.{name}")

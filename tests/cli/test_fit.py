@@ -2,6 +2,9 @@
 
 import errno
 import json
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import tailguard as tg
 from support.targets import column_for, takes_labels
+from tailguard.cli.app import run
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
@@ -43,6 +47,27 @@ def test_a_fit_reports_and_writes(csv_file, tmp_path, call):
     assert (answer.code, answer.err) == (0, "")
     assert "LinearRegression on 600 rows, mode: private" in answer.out
     assert all(name in answer.out for name in ("age", "power", "(intercept)", str(out)))
+    assert json.loads(out.read_text())["certificate"]["mode"] == "private"
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",)])
+@pytest.mark.parametrize("command", ["fit", "mean", "describe", "score"])
+def test_a_reader_who_leaves_early_loses_nothing_that_was_paid_for(
+    command, shown, csv_file, model_file, tmp_path, monkeypatch
+):
+    out = tmp_path / "answer.json"
+    options = {"fit": FITS["linear"], "score": ["--target", "cost"]}.get(
+        command, ["--columns", "age"]
+    )
+    files = [model_file, csv_file] if command == "score" else [csv_file]
+    read_end, write_end = os.pipe()
+    os.close(read_end)  # as 'head' does once it has its lines
+    arguments = [command, *files, *options, *PRIVACY, "--out", out, *shown]
+    with suppress(BrokenPipeError), os.fdopen(write_end, "w", buffering=1) as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        with pytest.raises(SystemExit):
+            run([*map(str, arguments)])
+        monkeypatch.undo()
     assert json.loads(out.read_text())["certificate"]["mode"] == "private"
 
 

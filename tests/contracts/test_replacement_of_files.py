@@ -183,7 +183,7 @@ def test_columns_are_refused_by_name(tmp_path):
         (r"must have a column 'weight'; its columns are age", {"target": "weight"}),
         (r"must have a column 'height'", {"target": "cost", "columns": ["height"]}),
         (
-            r"columns must be a list of names, such as .*; got text",
+            "columns must be a list of different names of columns; got '",
             {"target": "cost", "columns": "age"},
         ),
         (r"requires y to be passed", {}),

@@ -115,6 +115,12 @@ def test_levels_and_classes_come_in_the_same_forms(form):
     assert tg.Schema(categorical={"a": [np.int64(1), np.int64(2)]}).categorical == {"a": ("1", "2")}
 
 
+@pytest.mark.parametrize("form", [tuple, np.array, pd.Index, pd.Series, pl.Series])
+def test_names_of_columns_come_in_the_same_forms(form):
+    assert tg.Schema(drop=form(["id", "day"])) == tg.Schema(drop=["id", "day"])
+    assert tg.Schema(features=form(["age"])) == tg.Schema(features=["age"])
+
+
 def test_a_key_that_is_too_long_to_print_is_refused():
     with pytest.raises(tg.InputError, match="only; got int"):
         tg.Schema.of({10**5000: 1})
@@ -209,6 +215,14 @@ def test_a_draft_reads_no_cell_and_keeps_what_was_declared():
 def test_a_csv_file_has_no_types(tmp_path):
     (tmp_path / "table.csv").write_text("age,region\n41,north\n")
     assert tg.Schema.from_frame(tmp_path / "table.csv").features == ("age", "region")
+
+
+@pytest.mark.parametrize("role", ["target", "exposure", "offset", "person"])
+def test_a_draft_refuses_a_role_of_a_column_that_the_table_lacks(role):
+    table = pd.DataFrame({"age": [1.0], "cost": [2.0]})
+    more = {"max_rows": 3} if role == "person" else {}
+    with pytest.raises(tg.InputError, match="X must have a column 'Cost'; its columns are age, co"):
+        tg.Schema.from_frame(table, **{role: "Cost"}, **more)
 
 
 def test_a_draft_refuses_what_declares_nothing_or_has_no_names():

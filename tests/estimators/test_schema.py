@@ -172,6 +172,15 @@ def test_a_column_that_is_gone_at_prediction_is_named(columns):
         model.predict(pd.DataFrame({"age": [1.0]}))
 
 
+@pytest.mark.parametrize("form", [pd.Index, np.array])
+def test_columns_are_chosen_by_arrays_of_names_too(form):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((1_000, 3)), columns=["a", "b", "cost"])
+    model = tg.LinearRegression(epsilon=1.0, delta=1e-6, random_state=0)
+    model.fit(table, target="cost", columns=form(["b"]))
+    assert model.schema_.features == ("b",)
+
+
 def test_a_fit_of_chosen_columns_reads_no_other_feature(columns):
     schema = described("cost")
     schema["categorical"] = {"region": ["north", "south"], "ill": ["no", "yes"]}

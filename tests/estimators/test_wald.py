@@ -118,6 +118,26 @@ def test_a_categorical_column_is_tested_by_its_estimated_levels():
     assert np.isnan([lost.p, lost.statistic, *lost.estimate]).all()
 
 
+@pytest.mark.long
+def test_a_column_of_several_classes_is_tested_in_all_of_them():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.standard_normal(N_ROWS), "kind": rng.choice(["a", "b"], N_ROWS)}
+    )
+    scores = np.column_stack([np.zeros(N_ROWS), table.age, 1.0 * (table.kind == "b")])
+    table["label"] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    schema = {"categorical": {"kind": ["a", "b"]}, "target": "label", "classes": [0, 1, 2]}
+    promise = {"epsilon": 4.0, "delta": 1e-6, "random_state": 0}
+    model = tg.LogisticRegression(schema=schema, **promise).fit(table)
+    kinds, ages = model.wald_test("kind"), model.wald_test("age")
+    assert (kinds.df, ages.df) == (2, 2)  # class 2 alone depends on the kind
+    assert kinds.p < 1e-6
+    assert kinds.statistic == model.wald_test(["1: kind=b", "2: kind=b"]).statistic
+    assert ages.statistic == model.wald_test(["1: age", "2: age"]).statistic
+    plain = tg.LogisticRegression(classes=(0, 1, 2), **promise).fit(table[["age"]], table.label)
+    assert plain.wald_test("age").df == 2
+
+
 @pytest.mark.parametrize(
     ("contrasts", "words"),
     [
@@ -170,6 +190,50 @@ def test_models_say_what_they_aim_at_in_one_line():
     X = np.random.default_rng(0).standard_normal((5_000, 2))
     robust = tg.HuberRegression(epsilon=1.0, delta=1e-6, random_state=0).fit(X, X[:, 0])
     assert BULK in robust.summary().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        (tg.QuantileRegression(level=0.9), "QuantileRegression(level=0.9)"),
+        (tg.TweedieRegression(power=1.7), "TweedieRegression(power=1.7)"),
+        (tg.HuberRegression(), "HuberRegression(threshold=1.345)"),
+        (tg.LpRegression(), "LpRegression(p=4)"),
+        (tg.SparseLinearRegression(n_nonzero=1), "SparseLinearRegression(n_nonzero=1)"),
+        (tg.GammaRegression(), "GammaRegression"),
+    ],
+    ids=str,
+)
+def test_a_title_has_the_parameters_that_say_what_is_fitted(model, title, tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 1))
+    model.set_params(epsilon=1.0, delta=1e-6, random_state=0).fit(X, np.exp(X[:, 0]))
+    assert model.summary().splitlines()[0] == title
+    assert title in model._repr_html_()
+    model.report(tmp_path / "report.html")
+    assert title in (tmp_path / "report.html").read_text(encoding="utf-8")
+    model.save(tmp_path / "model.json")
+    assert tg.load(tmp_path / "model.json").summary().splitlines()[0] == title
+
+
+@pytest.mark.parametrize("classes", [None, ("well", "ill")])
+def test_a_summary_of_two_classes_says_whose_log_odds_they_are(classes, tmp_path):
+    X = np.random.default_rng(0).standard_normal((1_000, 1))
+    y = (X[:, 0] > 0.0).astype(int)
+    labels = y if classes is None else np.array(classes)[y]
+    model = tg.LogisticRegression(classes=classes, epsilon=1.0, delta=1e-6, random_state=0)
+    first, second = classes or (0, 1)
+    line = f"coefficients are of the log-odds of {second} against {first}"
+    assert line in model.fit(X, labels).summary().splitlines()
+    model.report(tmp_path / "report.html")
+    assert line in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_interval_of_a_level_that_is_an_alpha_elsewhere_is_refused():
+    model = fit_of(0)
+    for call in (model.conf_int, model.coef_frame):
+        with pytest.raises(tg.InputError, match=r"give 1 - alpha, such as 0\.95; got 0\.05"):
+            call(0.05)
+    assert np.isfinite(model.conf_int(0.5)).any()
 
 
 def test_noise_is_hidden_where_no_interval_holds():

@@ -99,6 +99,18 @@ def test_intervals_hold_where_noise_is_as_large_as_a_tenth_of_the_records(name):
     assert held >= 0.88 * seen
 
 
+def test_intervals_of_both_extremes_hold_them():
+    held = []
+    for seed in range(10):
+        x = np.random.default_rng(seed).gamma(2.0, 3.0, (5_000, 1)) + 1.0
+        found = tg.quantile(x, [0.0, 1.0], epsilon=1.0, delta=1e-6, random_state=seed)
+        extremes = np.array([x.min(), x.max()])
+        assert (found.low <= found.value).all()
+        assert (found.value <= found.high).all()
+        held.append((found.low[0] <= extremes) & (extremes <= found.high[0]))
+    assert np.mean(held, axis=0).min() >= 0.9
+
+
 def test_a_gap_leaves_other_cells_alone():
     data = table()[NUMBERS]
     data.loc[: N_ROWS // 2, "normal"] = np.nan

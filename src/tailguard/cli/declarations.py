@@ -34,7 +34,7 @@ REMEDIES: Remedies = {
     ("date", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("target", False): "give numbers that the model allows (gamma: above 0; poisson and tweedie: "
-    "at least 0), or declare its labels (--classes A,B)",
+    "at least 0), or declare its labels as they are written (--classes A,B)",
     ("target", True): "fit another column (--target)",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "leave --exposure out",

@@ -121,10 +121,10 @@ def columns_of_a_table(given: Any) -> tuple[str, ...]:
 
 
 def names(declaration: str, given: Any, *, optional: bool = False) -> tuple[str, ...] | None:
-    """Return distinct names of columns; ``optional`` allows None and refuses an empty list."""
+    """Return distinct names of a list or an array; ``optional`` allows None, but no empty list."""
     if given is None and optional:
         return None
-    listed: list[Any] = list(given) if isinstance(given, list | tuple) else [None]
+    listed: list[Any] = [None] if (known := plain_list(given)) is None else known
     texts = all(isinstance(each, str) and each.strip() for each in listed)
     if not texts or len(set(listed)) < len(listed) or (optional and not listed):
         raise InputError(

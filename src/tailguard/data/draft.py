@@ -10,7 +10,7 @@ from typing import Any
 
 from tailguard.checks import InputError
 from tailguard.data.columns import kind_if_read
-from tailguard.data.declarations import listing
+from tailguard.data.declarations import check_columns, listing
 from tailguard.data.frames import frame_column
 from tailguard.data.table import Table
 from tailguard.data.terms.dates import has_date_type
@@ -28,6 +28,8 @@ def drafted(declared: Any, table: Table, *, keep_cells: bool) -> Any:
     """
     kept = {"numbers", "cells"} if keep_cells else {"numbers"}
     settled = declared.settled(table.names, table.where)
+    roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
+    check_columns(filter(None, roles), table.names, table.where)
     undeclared = declared.undeclared(table.names)
     empty_frames, dates, left_out = [*table.without_rows()], {}, []
     for name in settled.numeric:

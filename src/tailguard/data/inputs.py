@@ -9,7 +9,7 @@ import numpy as np
 from tailguard.array_types import Features
 from tailguard.checks import InputError, check_choice
 from tailguard.data.columns import identifiers_of
-from tailguard.data.declarations import check_columns, selected, undeclared_note
+from tailguard.data.declarations import check_columns, names, selected, undeclared_note
 from tailguard.data.design import (
     Marks,
     Offset,
@@ -222,8 +222,7 @@ def read_inputs(
     """
     check_choice("order", order, ("file", "any"))
     X = X if isinstance(X, np.ndarray) else opened(X)
-    if isinstance(columns, str):
-        raise InputError(f"columns must be a list of names, such as [{columns!r}]; got text.")
+    columns = names("columns", columns, optional=True)
     offset = offset_given(exposure, offset)
     rule = PersonRule.declared(persons, schema)
     weight = weight_given(sample_weight, weight_bound)

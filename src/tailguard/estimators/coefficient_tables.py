@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import cycle
 from os import PathLike
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +30,24 @@ from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, Reported, Stated, write_file
 from tailguard.solvers.newton.covariance import RARE_LEVEL
 
+# What has the answer here -> attributes of fitted models of other packages.
+ELSEWHERE = {
+    "coef_frame()": "params coefficients bse tvalues pvalues",
+    "covariance_": "cov_params vcov normalized_cov_params",
+    "conf_int()": "confint",
+    "wald_test(contrasts)": "f_test t_test wald_test_terms",
+    "predict(X, interval='mean')": "get_prediction predict_interval",
+    "private_score(X, y)": "rsquared rsquared_adj prsquared aic bic llf deviance pseudo_rsquared",
+    "predict(X)": "fittedvalues fitted",
+    "certificate_.n_rows": "nobs n_samples_",
+}
+
 
 class CoefficientTables(Reported):
     """Mixin of estimators that have coefficients."""
+
+    stated_in_titles: ClassVar[tuple[str, ...]] = ()
+    """Parameters that say what is fitted: a summary without them could not be understood."""
 
     schema_: Schema | None
     missing: Mapping[str | int, float] | None
@@ -55,6 +70,18 @@ class CoefficientTables(Reported):
         """
         check_is_fitted(self)
         return intervals(self, level)
+
+    if not TYPE_CHECKING:  # a type checker would allow any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse a name that there is not; say where other packages' attributes are found."""
+            ours = [our for our, words in ELSEWHERE.items() if name in words.split()]
+            advice = f": see {ours[0]}" if ours else ""
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}{advice}",
+                name=name,
+                obj=self,
+            )
 
     @property
     def covariance_(self) -> FloatArray | None:
@@ -79,7 +106,8 @@ class CoefficientTables(Reported):
         ----------
         contrasts
             What to test instead, jointly for zero: the name of a coefficient; the name of a
-            categorical column, for all of its estimated levels; a combination such as
+            categorical column, for all of its estimated levels, or of any column, for all classes
+            if there are more than two; a combination such as
             ``{"age": 1.0, "tenure": -1.0}``; a list of these; or an array with a column per
             coefficient, the intercept last. The answer has ``estimate`` and ``std`` of each
             contrast, and ``statistic``, ``df`` and ``p`` of the joint test.

@@ -198,6 +198,8 @@ class TweedieRegression(LogLinkRegression):
 
     power: float = 1.5
 
+    stated_in_titles: ClassVar[tuple[str, ...]] = ("power",)
+
     def _loss(self) -> Loss:
         power = check_between("power", self.power, 1.0, 2.0)
         if power in (1.0, 2.0):

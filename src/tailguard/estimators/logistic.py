@@ -32,8 +32,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     ----------
     classes
         The labels, all text or all numbers. You must declare them, since discovering them in the
-        data would be a release. With None, a column of numbers or booleans has the labels 0 and 1,
-        which a note says; labels of other types are refused.
+        data would be a release. With None, labels are read as the numbers 0 and 1, which a note
+        says: any other text makes its row void, and categories are refused.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to the mean loss.
         scikit-learn's ``C`` for ``n`` records is ``1 / (n * alpha)``. It costs no budget. For more

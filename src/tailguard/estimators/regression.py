@@ -1,7 +1,7 @@
 """Regression of a number on a linear score: least squares, Huber, quantile and Lp regression."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -156,6 +156,8 @@ class HuberRegression(PrivateRegression):
 
     threshold: float = 1.345
 
+    stated_in_titles: ClassVar[tuple[str, ...]] = ("threshold",)
+
     def _loss(self) -> Loss:
         return Huber(self.threshold)
 
@@ -186,6 +188,8 @@ class QuantileRegression(PrivateRegression):
 
     level: float = 0.5
 
+    stated_in_titles: ClassVar[tuple[str, ...]] = ("level",)
+
     def _loss(self) -> Loss:
         return Quantile(self.level)
 
@@ -214,6 +218,8 @@ class LpRegression(PrivateRegression):
     """
 
     p: float = 4.0
+
+    stated_in_titles: ClassVar[tuple[str, ...]] = ("p",)
 
     def _loss(self) -> Loss:
         return LpLoss(self.p)

@@ -13,6 +13,7 @@ from tailguard.estimators.summary import (
     missing_cells,
     note_line,
     shown_rows,
+    title_of,
 )
 from tailguard.estimators.wald import baseline_notes, intervals
 from tailguard.privacy.certificate import Certificate
@@ -25,7 +26,7 @@ def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Rep
     declared = _declared_columns(model)
     of_target = f" of {declared['target']}" if "target" in declared else ""
     return Report(
-        subject=f"{type(model).__name__}{of_target}",
+        subject=f"{title_of(model)}{of_target}",
         certificate=model.certificate_,
         quantity="coefficient",
         estimates=_coefficients(model),

@@ -15,6 +15,8 @@ from tailguard.sets.sparse_ball import SparseBall
 class _Sparse:
     """Base of sparse models: the set of sparse weights, and the support of the fit."""
 
+    stated_in_titles: ClassVar[tuple[str, ...]] = ("n_nonzero",)
+
     n_nonzero: int
     coef_: NDArray[np.float64]
 

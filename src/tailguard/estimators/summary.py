@@ -273,12 +273,18 @@ def summary_html(model: Any) -> str:
     return "\n".join(parts)
 
 
+def title_of(model: Any) -> str:
+    """Return the name of a model with the parameters that say what it fits, such as a level."""
+    stated = [f"{name}={getattr(model, name):g}" for name in model.stated_in_titles]
+    return type(model).__name__ + (f"({', '.join(stated)})" if stated else "")
+
+
 def _head(model: Any) -> list[str]:
     """Return the lines above the table."""
     certificate = model.certificate_
     target = None if model.schema_ is None else model.schema_.target
     return [
-        type(model).__name__ + (f" of {printable(target)}" if target else ""),
+        title_of(model) + (f" of {printable(target)}" if target else ""),
         f"{certificate.unit.noun}: {certificate.n_rows}   mode: {certificate.mode}",
         f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}",
         *declared_lines(model),

@@ -24,6 +24,7 @@ Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, f
 # Directions of contrasts with less than this share of the largest variance count as redundant.
 REPEATED = 1e-10
 SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
+LEAST_LEVEL = 0.5  # lower levels are taken for the alpha of other packages
 AGAINST = "each class has its log-odds against the first one: "
 """The note on coefficients of more than two classes; the label of the first class follows."""
 KINDS = ("mean", "new")
@@ -148,13 +149,27 @@ def _checked(weights: FloatArray) -> FloatArray:
 
 def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
     """Return the place of a coefficient, or the places of all estimated ones of a term."""
-    terms = {} if model.schema_ is None else model.schema_.places_of_terms
+    terms = _places_of_terms(model)
     if name not in terms:
         return [_place(names, name)]
     estimated = [
         place for place in terms[name] if not model.reasons_[place].startswith(NOT_ESTIMATED)
     ]
-    return estimated or list(terms[name])
+    return estimated or terms[name]
+
+
+def _places_of_terms(model: Any) -> dict[str, list[int]]:
+    """Return the places of each term's coefficients: those of all classes if there are several."""
+    of_schema = {} if model.schema_ is None else model.schema_.places_of_terms
+    if np.ndim(model.coef_) < 2:
+        return {name: list(places) for name, places in of_schema.items()}
+    n_columns, n_groups = model.coef_.shape[1], len(model.classes_) - 1
+    columns = model._names() or [f"x{column}" for column in range(n_columns)]
+    of_term = {name: (column,) for column, name in enumerate(columns)} | of_schema
+    return {
+        name: [group * n_columns + place for group in range(n_groups) for place in places]
+        for name, places in of_term.items()
+    }
 
 
 def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
@@ -209,14 +224,21 @@ def coefficient_names(model: Any) -> list[str]:
 
 
 def baseline_notes(model: Any) -> list[str]:
-    """Return the note on the baseline class if there are more than two classes, else no note."""
-    several = np.ndim(model.coef_) > 1
-    return [f"{AGAINST}{printable(str(model.classes_[0]))}"] if several else []
+    """Return the note on the classes that a model of labels compares; else no note."""
+    labels = [printable(str(label)) for label in getattr(model, "classes_", ())]
+    if len(labels) == 2:
+        return [f"coefficients are of the log-odds of {labels[1]} against {labels[0]}"]
+    return [f"{AGAINST}{labels[0]}"] if labels else []
 
 
 def normal_quantile(level: float) -> float:
     """Return the half-width of a normal interval of this level, in standard errors."""
-    return float(ndtri(0.5 + check_open_unit("level", level) / 2.0))
+    if check_open_unit("level", level) < LEAST_LEVEL:
+        raise InputError(
+            f"level must be the share of intervals that hold, from {LEAST_LEVEL}: for a test at "
+            f"level alpha give 1 - alpha, such as 0.95; got {shown(level)}."
+        )
+    return float(ndtri(0.5 + level / 2.0))
 
 
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:

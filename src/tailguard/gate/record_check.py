@@ -76,7 +76,7 @@ REMEDIES: Remedies = {
     "'format': '%d.%m.%Y'}}}}}}`)",
     ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("target", False): "give numbers that the model allows (Gamma: above 0; Poisson "
-    "and Tweedie: at least 0), or declare its labels "
+    "and Tweedie: at least 0), or declare its labels as they are written "
     "(`classes=(..., ...)`)",
     ("target", True): "fit another column",
     ("exposure", False): "give numbers above zero",

@@ -288,7 +288,7 @@ class DistributionEstimate:
         slack = z * np.sqrt(sampling + self.noise_of_shares(level, seen=True) ** 2)
         low, high = -math.inf, math.inf
         below = np.flatnonzero(shares + slack < level)
-        above = np.flatnonzero(shares - slack >= level)
+        above = np.flatnonzero((shares - slack >= level) & (shares > 0.0))
         if below.size and below[-1] > 0:
             low = self._leave(int(below[-1]), 1, level, slack)
         if above.size and above[0] < last:

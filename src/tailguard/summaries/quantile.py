@@ -28,6 +28,8 @@ from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_gro
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 Z = NormalDist().inv_cdf(0.975)  # half the width of a 95 % interval, in standard deviations
+# Where a column begins and ends is sought among all edges: at any of 800 noise exceeds this in 5 %.
+Z_OF_ALL = 4.0
 MOST_LEVELS, MOST_BINS = 99, 10_000  # per column; more quantiles or bins would be mostly noise
 
 
@@ -174,7 +176,8 @@ def quantiles_of(
             beyond = [estimate.is_open(estimate.bin_of(level)[0]) for level in levels]
             hidden = np.array(beyond) & estimate.like_indicator
             rows[0, i] = np.where(hidden, math.nan, np.maximum.accumulate(values))
-            rows[1:, i] = np.transpose([estimate.interval(level, Z) for level in levels])
+            z = [Z if 0.0 < level < 1.0 else Z_OF_ALL for level in levels]
+            rows[1:, i] = np.transpose([*map(estimate.interval, levels, z)])
     return rows[0], rows[1], rows[2]
 
 

@@ -83,6 +83,7 @@ REFUSED = {
     "cost ~ 'age'": "must be valid for formulaic",
     "cost ~ age.mean()": "formula must be made of columns",
     "cost ~ log(age + 1)": "terms must",
+    "cost ~ C(sex, Treatment('m'))": "C(x, levels=[baseline, ...])",
     "cost ~ {age / income}": "formula must be made of columns",
     "cost ~ region + region:age": "terms must have 'age' beside",
     "cost ~ agee": "must have a column 'agee'",

@@ -57,6 +57,7 @@ from tailguard.data.readers.opening import opened_table
 from tailguard.data.table import Table
 from tailguard.estimators.model_file import model_name, model_text
 from tailguard.estimators.registry import ESTIMATORS
+from tailguard.estimators.summary import title_of
 from tailguard.progress import progress_bar
 
 of_model = partial(options.typed, panel="Model")
@@ -180,10 +181,12 @@ def _estimator(
     return estimator
 
 
-def _print_and_write(estimator: Any, out: Path, *, json: bool) -> None:
-    """Print a fit and write its model file: if one fails, the other keeps what was paid for."""
+def _print_and_write(estimator: Any, out: Path, *, json: bool, chosen: str = "") -> None:
+    """Print a fit, then write its model file: neither a full disk nor a closed pipe loses it."""
     text = model_text(estimator)
     with kept(out, text):
+        if chosen:
+            print_plain(Console(stderr=json), chosen)
         if json:
             typer.echo(text, nl=False)
         else:
@@ -196,7 +199,7 @@ def _print_fit(console: Console, estimator: Any) -> None:
     certificate = estimator.certificate_
     print_plain(
         console,
-        f"{type(estimator).__name__} on {certificate.n_rows} {certificate.unit.noun}, mode: "
+        f"{title_of(estimator)} on {certificate.n_rows} {certificate.unit.noun}, mode: "
         f"{certificate.mode}",
     )
     print_wrapped(console, f"{certificate.guarantee.describe()}, for {certificate.unit.describe()}")
@@ -266,7 +269,5 @@ def search(
     print_undeclared(declared if given["formula"] is None else schema, table, json=json)
     private_search.fit(table, order=given["order"])
     best = ", ".join(f"{name} = {value}" for name, value in private_search.best_params_.items())
-    print_plain(
-        Console(stderr=json), f"Chosen among {len(private_search.candidates_)} settings: {best}"
-    )
-    _print_and_write(private_search.best_estimator_, out, json=json)
+    chosen = f"Chosen among {len(private_search.candidates_)} settings: {best}"
+    _print_and_write(private_search.best_estimator_, out, json=json, chosen=chosen)

@@ -26,7 +26,7 @@ from tailguard.cli import options
 from tailguard.cli.arguments import destination, write_text
 from tailguard.cli.declarations import declared_schema
 from tailguard.cli.printing import print_wrapped
-from tailguard.data.declarations import check_columns, listing
+from tailguard.data.declarations import listing
 from tailguard.data.draft import DATES, drafted
 from tailguard.data.readers.opening import opened_path
 from tailguard.data.schema import Schema
@@ -54,8 +54,6 @@ def schema(
     table = opened_path(file)
     # Text stays a feature: a single cell can make text of a column of numbers.
     settled = drafted(declared, table, keep_cells=True)
-    roles = (settled.target, settled.exposure, settled.offset, settled.weight, settled.person)
-    check_columns(filter(None, roles), table.names, table.where)
     write_text(destination(out, file), settled.to_json())
     print_wrapped(Console(), _what_is_declared(out, declared, settled))
 

@@ -71,9 +71,10 @@ class PersonRule:
         if keys is None:
             if max_rows is not None or weight != "person":
                 name, got = ("max_rows", max_rows) if max_rows is not None else ("weight", weight)
+                rows = "" if name == "max_rows" else "; weights of rows are sample_weight= of fit"
                 raise InputError(
                     f"{name} must be left out without person=, the column or the array of keys "
-                    f"that identify persons; got {got!r}."
+                    f"that identify persons{rows}; got {got!r}."
                 )
             plain = one_row_per_person is False
             return cls() if plain else cls(None, Unit(one_row_per_person=one_row_per_person))

@@ -131,8 +131,8 @@ def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: 
             )
     examples = ", ".join(function.example for function in FUNCTIONS.values())
     raise InputError(
-        f"formula must be made of columns, C(x), I(x**2), bs(x, knots=..., lower_bound=..., "
-        f"upper_bound=...), {examples}; got {shown(text)}."
+        f"formula must be made of columns, C(x), C(x, levels=[baseline, ...]), I(x**2), bs(x, "
+        f"knots=..., lower_bound=..., upper_bound=...), {examples}; got {shown(text)}."
     )
 
 
