@@ -72,6 +72,32 @@ def test_without_noise_the_fit_is_the_best_one(seed):
     assert log_loss(found.coef, X, y) - least < 0.002 * (constant - least)
 
 
+def ordered(seed, n_rows=3_000, n_columns=12):
+    """Six classes by the size of a score of skewed columns, which tell most of it."""
+    rng = np.random.default_rng(seed)
+    logs = 0.7 * rng.standard_normal((n_rows, n_columns))
+    score = 3.0 * logs @ rng.standard_normal(n_columns) + rng.logistic(size=n_rows)
+    y = np.searchsorted(np.quantile(score, [0.05, 0.15, 0.35, 0.65, 0.9]), score)
+    return np.exp(logs), y.astype(float)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_with_little_noise_a_loss_is_within_one_percent_of_the_best_one(seed):
+    """With rows cut less often than their error asks for, losses were 1.7 to 2.1 % above it."""
+    X, y = ordered(seed)
+    model = tg.LogisticRegression(classes=range(6), guarantee=tg.GDP(10.0), random_state=seed)
+    model.fit(X, y)
+    Z = np.clip(X, *model.feature_bounds_.T)
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    best = LogisticRegression(C=1e6, tol=1e-6, max_iter=2_000).fit(Z, y)
+    least, reached = (
+        -np.log(chances[np.arange(len(y)), y.astype(int)]).mean()
+        for chances in (best.predict_proba(Z), model.predict_proba(X))
+    )
+    assert reached < 1.01 * least
+
+
 def test_a_unit_of_a_column_changes_its_coefficients_in_proportion():
     X, y = classes()
     plain, scaled = (fit(X * unit, y, tg.GDP(3.0), seed=0)[0] for unit in (1.0, [8.0, 1.0, 1.0]))

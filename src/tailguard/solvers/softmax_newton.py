@@ -289,15 +289,14 @@ def _fitted(
         note = "no coefficient was fitted: noise hid how long records are"
         return _constant(plan, frequencies, note)
     contrasts = Contrasts.at(frequencies)
-    # The gradient of all classes has sqrt(2) times the norm of that of two classes. Each contrast
-    # has its own noise.
+    # The gradient of all classes has sqrt(2) times the norm of that of two. Each contrast has its
+    # own noise. Where scores spread, curvature is lower (the law of total variance), so noise costs
+    # more than this error counts, and no larger limit is preferred.
     clipping = choose_clip(
         rows,
         SlopeDistribution.of_likelihood(math.sqrt(2.0) * contrasts.mean_noise),
-        n_rows=session.n_rows(),
-        mu=session.rounds_mu(0),
-        evenness=session.evenness,
-    )
+        n_rows=session.n_rows(), mu=session.rounds_mu(0), evenness=session.evenness, misfit=0.0,
+    )  # fmt: skip
     start = np.outer(contrasts.start, np.linalg.pinv(view.whitening)[:, -1])
     contrast_weights, noise = _take_rounds(session, view, clipping, contrasts, start)
     weights_of = np.kron(contrasts.basis, view.whitening)

@@ -231,3 +231,5 @@ def test_a_likelihood_cuts_fewer_rows_than_would_do_but_gives_little_up_for_it(w
     allowed = (1.0 + MISFIT / width) * error.min()
     assert found.row_limit == pytest.approx(rows.limits[error <= allowed].max())
     assert (found.row_limit > rows.limits[np.argmin(error)]) == (width == 3)
+    least = clip(slopes, rows=rows, n_rows=n_rows, mu=mu, misfit=0.0)
+    assert least.row_limit == pytest.approx(rows.limits[np.argmin(error)])

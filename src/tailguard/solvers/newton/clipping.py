@@ -313,11 +313,13 @@ def choose_clip(
     mu: float,
     evenness: float,
     shift: float = 0.0,
+    misfit: float = MISFIT,
 ) -> Clipping:
     """Return the pair of limits with the least estimated error.
 
     Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift``, the
-    squared length of the mean row, multiplies the squared clipping bias of slopes.
+    squared length of the mean row, multiplies the squared clipping bias of slopes. ``misfit`` is
+    the part of a coordinate's error that a likelihood gives up for a larger row limit.
     """
     width = rows.width
     slope_limits = slopes.limits
@@ -346,6 +348,6 @@ def choose_clip(
     if not slopes.row_weighted:
         return best
     # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
-    acceptable = (1.0 + MISFIT / width) * best.error
+    acceptable = (1.0 + misfit / width) * best.error
     candidates = (clip for clip in clips if clip.error <= acceptable)
     return max(candidates, key=attrgetter("row_limit"), default=best)
