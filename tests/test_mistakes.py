@@ -160,7 +160,7 @@ CALLS = [
     (lambda: linear().fit("claims.csv", target="cost"), "claims.csv must be a file"),
     (lambda: linear().fit(X, pd.Series(LABELS).astype("category")), "y must hold real numbers"),
     (lambda: linear().fit(X, LABELS), "declare its labels as they are written ..classes="),
-    (lambda: linear(weight="w").fit(TABLE, target="cost"), "weights of rows are sample_weight="),
+    (lambda: linear(weight="w").fit(TABLE, target="cost"), "fit takes sample weights of rows"),
     (lambda: linear().fit(X, DAYS), "no valid targets: give numb"),
     (
         lambda: linear().fit(FEATURES.assign(day=DAYS), Y),

@@ -71,7 +71,7 @@ class PersonRule:
         if keys is None:
             if max_rows is not None or weight != "person":
                 name, got = ("max_rows", max_rows) if max_rows is not None else ("weight", weight)
-                rows = "" if name == "max_rows" else "; weights of rows are sample_weight= of fit"
+                rows = "" if name == "max_rows" else "; fit takes sample weights of rows"
                 raise InputError(
                     f"{name} must be left out without person=, the column or the array of keys "
                     f"that identify persons{rows}; got {got!r}."
