@@ -225,7 +225,7 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
     check_weight_bound("sample_weight", sample_weight, bound)
     if sample_weight is None or bound is None:
         return None
-    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
+    return Weight("sample_weight", float(bound), sample_weight)
 
 
 def weights_by_schema(schema: Schema | None, sample_weight: Any, bound: float | None) -> Any:

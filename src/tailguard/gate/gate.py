@@ -42,7 +42,7 @@ from tailguard.privacy.certificate.certificate import Mode
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
-from tailguard.progress import tell_answered
+from tailguard.progress import LISTENER
 from tailguard.queries.admission import check_known, check_question, check_state
 from tailguard.queries.base import Query, calibration_for, release_record
 from tailguard.quiet import quietly
@@ -255,12 +255,13 @@ class Gate:
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
         total = n_rows if total is None else total
         release = release_record(query, calibration, stage.name, **scope)
-        self._book(release, calibration, len(reads))
+        distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(len(reads))
+        self._record(release, calibration.size * len(reads), distance)
         answers = []
         for read in reads:
             draw = partial(self._noised, query, state, calibration, read)
             noised = self._books.answered(release, (query, state), draw)
-            tell_answered(release.stage, n_rows)
+            LISTENER.get().answered(release.stage, n_rows)
             answers.append(query.finish(noised.astype(np.float64) * calibration.grid, total))
         return answers[0] if blocks is None else np.array(answers)
 
@@ -312,12 +313,8 @@ class Gate:
             )
         return calibration
 
-    def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
-        """Write a release of ``n_answers`` answers into the books."""
-        distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(n_answers)
-        self._record(release, calibration.size * n_answers, distance)
-
     def _record(self, release: Release, size: int, distance: Distance) -> None:
+        """Write a release of ``size`` numbers into the books."""
         self._books.record(release, size, distance)
 
     def _noised(
