@@ -225,12 +225,7 @@ def read_inputs(
     if isinstance(columns, str):
         raise InputError(f"columns must be a list of names, such as [{columns!r}]; got text.")
     offset = offset_given(exposure, offset)
-    if persons is None and schema is not None and schema.person is not None:
-        raise InputError(
-            "person must not be declared in the schema here, where each row is protected by "
-            f"itself; got {schema.person!r}: use an estimator or tg.mean."
-        )
-    rule = PersonRule.of(schema=schema, **(persons or {}))
+    rule = PersonRule.declared(persons, schema)
     weight = weight_given(sample_weight, weight_bound)
     rule.check_axes(X, y=y, offset=offset, weight=weight, may_be_vector=features_only)
     named: dict[str, Any] = {}

@@ -89,6 +89,16 @@ class PersonRule:
         return cls(keys, Unit(person=person, max_rows=most, **options))
 
     @classmethod
+    def declared(cls, given: Mapping[str, Any] | None, schema: Schema | None) -> "PersonRule":
+        """Read the arguments of ``of``; without any, refuse a schema that names persons."""
+        if given is None and schema is not None and schema.person is not None:
+            raise InputError(
+                "person must not be declared in the schema here, where each row is protected by "
+                f"itself; got {schema.person!r}: use an estimator or tg.mean."
+            )
+        return cls.of(schema=schema, **(given or {}))
+
+    @classmethod
     def of_score(
         cls,
         fitted: Unit,
