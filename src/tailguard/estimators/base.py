@@ -384,8 +384,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
                 "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
                 f"fit of one table; got {shown(self.checkpoint)}."
             )
-        copied: Self = super().__sklearn_clone__()
-        return copied
+        return super().__sklearn_clone__()
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that answers are random and that NaN is no error."""

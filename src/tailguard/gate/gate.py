@@ -255,8 +255,7 @@ class Gate:
         calibration = self._calibrate(query, n_rows, stage, hidden=hidden)
         total = n_rows if total is None else total
         release = release_record(query, calibration, stage.name, **scope)
-        distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(len(reads))
-        self._record(release, calibration.size * len(reads), distance)
+        self._book(release, calibration, len(reads))
         answers = []
         for read in reads:
             draw = partial(self._noised, query, state, calibration, read)
@@ -313,8 +312,12 @@ class Gate:
             )
         return calibration
 
+    def _book(self, release: Release, calibration: Any, n_answers: int) -> None:
+        """Write a release of ``n_answers`` answers into the books."""
+        distance = ALL_MECHANISMS[calibration.mechanism].distance(calibration).times(n_answers)
+        self._record(release, calibration.size * n_answers, distance)
+
     def _record(self, release: Release, size: int, distance: Distance) -> None:
-        """Write a release of ``size`` numbers into the books."""
         self._books.record(release, size, distance)
 
     def _noised(
@@ -331,8 +334,7 @@ class Gate:
             with quietly():
                 rows = WatchedRows(read())  # copying blocks or samples reads records
                 answer = query.answer(rows, state, calibration)
-            noised: IntArray = mechanism.release(answer, calibration, self._source)
-            return noised
+            return mechanism.release(answer, calibration, self._source)
         except BaseException as error:  # SystemExit too
             self._books.forfeit()
             disk_full = isinstance(error, RoomError)

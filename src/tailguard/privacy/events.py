@@ -380,7 +380,7 @@ def _to_plain(value: Any) -> Plain:
         return value.to_dict()
     if isinstance(value, tuple):
         return [_to_plain(item) for item in value]
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _from_plain(value: Any) -> Any:
