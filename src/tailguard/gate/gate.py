@@ -27,7 +27,6 @@ from tailguard.data.rows.base import Rows, WatchedRows
 from tailguard.data.rows.partitions import Partitions, rows_over
 from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.unordered import UnorderedRows
-from tailguard.data.schema import Schema
 from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
@@ -96,32 +95,23 @@ class Gate:
         y: Any = None,
         *,
         guarantee: Guarantee,
-        exposure: Any = None,
-        offset: Any = None,
-        sample_weight: Any = None,
-        weight_bound: float | None = None,
         loss: Any = None,
         classes: Any = None,
-        missing: Any = None,
-        schema: Schema | None = None,
-        order: str = "file",
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
+        **reading: Any,
     ) -> Self:
         """Wrap the user's data: arrays, tables, or ``Inputs`` that were read already.
 
         ``loss`` defines which targets are valid; any other target makes its record void.
-        ``classes`` declares the labels. The other parameters are those of ``read_inputs``.
+        ``classes`` declares the labels. ``reading`` holds parameters of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
         labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
-        options: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
-        options |= {"exposure": exposure, "offset": offset}
-        options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **options)
+        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **reading)
         rows = rows_over(inputs, loss, classes, source)
         return cls(
             rows,
