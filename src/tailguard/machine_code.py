@@ -99,7 +99,7 @@ def builds_loop(build: Function) -> Function:
     """
     built: Any = cache(build)
     BUILDERS.append(built)
-    return built  # type: ignore[no-any-return]
+    return built
 
 
 def compiled(function: Function, signature: Any, **options: Any) -> Function:

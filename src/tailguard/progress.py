@@ -15,56 +15,46 @@ LOGGER = logging.getLogger("tailguard")
 LOGGER.addHandler(logging.NullHandler())
 
 
-class RunLog:
-    """Writes reports of a run to the log; base of all listeners.
+class Listener:
+    """Hears of the progress of a run, and ignores it; base of all listeners.
 
     Tries of a search are not reported, because their number is secret.
     """
 
     def planned(self, n_answers: int) -> None:
         """Begin a run that asks for at most this many answers."""
-        LOGGER.info("a run begins, with at most %d answers", n_answers)
 
     def answered(self, stage: str, n_rows: int) -> None:
         """Note a release of a stage; ``n_rows`` is the number of records read for it."""
-        LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
 
     def read(self, n_rows: int, n_all: int) -> None:
-        """Note the progress of a pass over a table in batches; it is not logged."""
+        """Note how many records of a pass over a table in batches were read so far."""
 
 
-LOG = RunLog()
-"""The default listener."""
-LISTENER: ContextVar[RunLog | None] = ContextVar("LISTENER", default=LOG)
+class RunLog(Listener):
+    """Writes reports of a run to the log."""
+
+    def planned(self, n_answers: int) -> None:
+        """Log the beginning of a run."""
+        LOGGER.info("a run begins, with at most %d answers", n_answers)
+
+    def answered(self, stage: str, n_rows: int) -> None:
+        """Log a release."""
+        LOGGER.debug("released %s, for which %d records were read", stage, n_rows)
+
+
+LISTENER: ContextVar[Listener] = ContextVar("LISTENER", default=RunLog())  # noqa: B039
 """The listener of the runs that begin in this context."""
 
 
 @contextmanager
-def listening(listener: RunLog | None) -> Iterator[None]:
-    """Report the runs within to a listener; None disables reporting."""
+def listening(listener: Listener) -> Iterator[None]:
+    """Report the runs within to a listener."""
     token = LISTENER.set(listener)
     try:
         yield
     finally:
         LISTENER.reset(token)
-
-
-def tell_planned(n_answers: int) -> None:
-    """Report the planned answers of a run to the listener, if there is one."""
-    if (listener := LISTENER.get()) is not None:
-        listener.planned(n_answers)
-
-
-def tell_answered(stage: str, n_rows: int) -> None:
-    """Report a released answer to the listener, if there is one."""
-    if (listener := LISTENER.get()) is not None:
-        listener.answered(stage, n_rows)
-
-
-def tell_read(n_rows: int, n_all: int) -> None:
-    """Report to the listener, if there is one, how many records of a pass were read so far."""
-    if (listener := LISTENER.get()) is not None:
-        listener.read(n_rows, n_all)
 
 
 class ProgressBar(RunLog):

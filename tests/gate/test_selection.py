@@ -18,7 +18,7 @@ from tailguard.noise import lattice
 from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.noise.sources import CryptographicSource
 from tailguard.privacy.events import Selected
-from tailguard.progress import listening, tell_planned
+from tailguard.progress import LISTENER, listening
 from tailguard.queries.loss_differences import LossDifferences
 
 EVENT = Selected(1.0, 4.0)
@@ -143,7 +143,7 @@ def test_nobody_is_told_how_far_tries_have_come():
     with listening(Listener()):
         private_gate().best([odd()], score_at(1.0), EVENT)
         assert told == []
-        tell_planned(1)  # the listener itself is back
+        LISTENER.get().planned(1)  # the listener itself is back
     assert told == [1]
 
 

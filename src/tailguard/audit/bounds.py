@@ -107,8 +107,7 @@ def _divergence(first: FloatArray, second: FloatArray) -> FloatArray:
     heads = order * np.log(p) + (1.0 - order) * np.log(q)
     tails = order * np.log1p(-p) + (1.0 - order) * np.log1p(-q)
     divergences = np.logaddexp(heads, tails) / (order - 1.0) / order
-    largest: FloatArray = divergences.max(axis=0).reshape(np.shape(first))
-    return largest
+    return divergences.max(axis=0).reshape(np.shape(first))
 
 
 def profile_claim(epsilon: float, delta: float) -> PrivacyClaim:

@@ -276,8 +276,7 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
 
 def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray:
     """Return the only record of a block, as a point."""
-    point: FloatArray = features[0]
-    return point
+    return features[0]
 
 
 def sample_aggregate_case() -> ThresholdCase:

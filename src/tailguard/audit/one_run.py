@@ -149,8 +149,7 @@ def audit_one_run(
 
 
 def _coins(count: int, seed: int) -> BoolArray:
-    coins: BoolArray = (SimulationSource(seed).words(count) >> np.uint64(63)).astype(np.bool_)
-    return coins
+    return (SimulationSource(seed).words(count) >> np.uint64(63)).astype(np.bool_)
 
 
 def _best_bound(scores: FloatArray, drawn: BoolArray, delta: float, false_alarm: float) -> float:

@@ -61,8 +61,7 @@ def discriminant_score(first: FloatArray, second: FloatArray) -> Score:
     weights, offset = discriminant(first, second)
 
     def score(runs: FloatArray) -> FloatArray:
-        scores: FloatArray = runs @ weights - offset
-        return scores
+        return runs @ weights - offset
 
     return score
 
@@ -77,8 +76,7 @@ def classifier_score(first: FloatArray, second: FloatArray) -> Score:
     model = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
     sides = np.repeat([0, 1], [len(first), len(second)])
     model.fit(np.concatenate([first, second]), sides)
-    score: Score = model.decision_function
-    return score
+    return model.decision_function
 
 
 def cell_score(first: FloatArray, second: FloatArray) -> Score:
@@ -93,8 +91,7 @@ def cell_score(first: FloatArray, second: FloatArray) -> Score:
     ratio = counts[1] / counts[0]
 
     def score(runs: FloatArray) -> FloatArray:
-        ratios: FloatArray = ratio[np.searchsorted(edges, discriminant_of(runs))]
-        return ratios
+        return ratio[np.searchsorted(edges, discriminant_of(runs))]
 
     return score
 
@@ -113,8 +110,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
             np.exp(-0.5 * (((runs[:, None] - side[None]) / unit) ** 2).sum(axis=2)).mean(axis=1)
             for side in (first, second)
         ]
-        difference: FloatArray = similarities[1] - similarities[0]
-        return difference
+        return similarities[1] - similarities[0]
 
     return witness
 
@@ -146,8 +142,7 @@ def _normal_cut(
 def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the candidates for a threshold: quantiles of all scores."""
     levels = np.linspace(0.02, 0.98, N_CUTS)
-    cuts: FloatArray = np.quantile(np.concatenate([first, second]), levels)
-    return cuts
+    return np.quantile(np.concatenate([first, second]), levels)
 
 
 def _surest(

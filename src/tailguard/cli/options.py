@@ -75,7 +75,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         parameters = [*(each for each in own if each.kind != Parameter.VAR_KEYWORD), *shared]
         command.__signature__ = Signature(parameters)
         command.__annotations__ = {each.name: each.annotation for each in parameters}
-        return command  # type: ignore[no-any-return]
+        return command
 
     return extend
 

@@ -244,8 +244,7 @@ def _polars_kind(column: Any) -> Kind:
 def _floats_of_polars(column: Any) -> FloatArray:
     if column.dtype.is_decimal():
         return cell_numbers(column.to_list())  # a cast rounds by the scale of the widest cell
-    floats: FloatArray = column.cast(sys.modules["polars"].Float64).to_numpy()  # NaN for a null
-    return floats
+    return column.cast(sys.modules["polars"].Float64).to_numpy()  # NaN for a null
 
 
 def _cells_of_polars(column: Any) -> list[Any]:
@@ -275,8 +274,7 @@ def _floats_of_arrow(column: Any) -> FloatArray:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     column = column.cast(pa.float64(), safe=False)  # a safe cast may refuse large integers
-    floats: FloatArray = column.to_numpy(zero_copy_only=False)  # a null becomes NaN
-    return floats
+    return column.to_numpy(zero_copy_only=False)  # a null becomes NaN
 
 
 def _cells_of_arrow(column: Any) -> list[Any]:
@@ -319,8 +317,7 @@ def _floats_of_pandas(column: Any) -> FloatArray:
         return _floats_of_numpy(np.asarray(column))
     if _holds_arrow(column.dtype):
         return _floats_of_arrow(_arrow_array(column))
-    floats: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return floats
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _cells_of_pandas(column: Any) -> list[Any]:

@@ -107,8 +107,7 @@ def frame_matrix(frame: Any, schema: Schema, where: str = "X") -> Features:
         constants = {schema.numeric.index(name): v for name, v in schema.missing.items()}
         return filled(numbers, constants)
     cells = feature_cells(frame, schema, where)
-    matrix: Features = np.hstack([term.values(cells) for term in schema.model_terms])
-    return matrix
+    return np.hstack([term.values(cells) for term in schema.model_terms])
 
 
 def feature_cells(frame: Any, schema: Schema, where: str = "X") -> dict[str, Cells]:
@@ -225,7 +224,7 @@ def weight_given(sample_weight: Any, bound: float | None) -> Weight | None:
     check_weight_bound("sample_weight", sample_weight, bound)
     if sample_weight is None or bound is None:
         return None
-    return Weight("sample_weight", check_positive("weight_bound", bound), sample_weight)
+    return Weight("sample_weight", float(bound), sample_weight)
 
 
 def weights_by_schema(schema: Schema | None, sample_weight: Any, bound: float | None) -> Any:
@@ -324,7 +323,7 @@ def with_offset(
     if isinstance(name := added.column, str):
         added = Offset(added.role, name, column_of(X, name))
     with np.errstate(all="ignore"):  # no warnings about the user's rows
-        return np.asarray((score.T + offset_numbers(added, len(score))).T)
+        return (score.T + offset_numbers(added, len(score))).T
 
 
 def column_of(X: Any, name: str) -> Any:

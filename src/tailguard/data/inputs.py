@@ -278,13 +278,13 @@ def scored_inputs(
     beside = {"y": y, "exposure": exposure, "offset": offset, "weight": weight}
     rule = PersonRule.of_score(fitted, X, beside, **persons)
     score = score_of(X)
-    rule.check_lengths(len(score), **beside)  # a later error would reveal the number
+    read_persons = rule.read(None, len(score), **beside)  # a later error would reveal the number
     if weight is not None:
         weight_parts(weight, len(score))  # refuses other lengths
     score = with_offset(score, X, exposure, offset, schema)
     cells = scored_cells(score, target_numbers(y, loss, labels, len(score)))
     inputs = read_inputs(cells, features_only=True)
-    return replace(inputs, weight=weight, persons=rule.read(None, len(score)), unit=rule.unit)
+    return replace(inputs, weight=weight, persons=read_persons, unit=rule.unit)
 
 
 def _of_matrix(
@@ -294,12 +294,11 @@ def _of_matrix(
     names = None if type(X) is np.ndarray else column_names(X)
     n_rows, n_features = features.shape
     constants = {} if missing is None else missing_constants(missing, n_features, names)
-    persons.check_lengths(n_rows, **beside)
     return Inputs(
         records=features,
         n_rows=n_rows,
         n_features=n_features,
-        persons=persons.read(None, n_rows),
+        persons=persons.read(None, n_rows, **beside),
         unit=persons.unit,
         **beside,
         missing=constants,
@@ -333,16 +332,14 @@ def _of_table(
     if weight is not None and weight_name is not None:
         weight = Weight(weight_name, weight.bound, columns[weight_name])
     ids = None if schema.row_id is None else identifiers_of(columns[schema.row_id])
-    persons.check_lengths(len(features), y=y, offset=offset, weight=weight)
+    keys, beside = columns.get(persons.column or ""), {"y": y, "offset": offset, "weight": weight}
     return _by_schema(
         schema,
         records=features,
         n_rows=len(features),
-        y=y,
-        offset=offset,
-        weight=weight,
+        **beside,
         row_ids=ids,
-        persons=persons.read(columns.get(persons.column or ""), len(features)),
+        persons=persons.read(keys, len(features), **beside),
         unit=persons.unit,
         targets=() if y is None else (y,),
         target_name=target or "y",

@@ -282,8 +282,7 @@ class Schema:
         ('region',)
         """
         table, given = as_table(opened(X)), cls(**declared)
-        draft: Schema = drafted(given, table, keep_cells=False)
-        return draft
+        return drafted(given, table, keep_cells=False)
 
     def describe(self) -> str:
         """Describe the role of each column, and what a draft cannot check."""

@@ -109,8 +109,7 @@ def alternating_weights(n_features: int) -> FloatArray:
     """
     order = np.arange(n_features)
     weights = np.where(order % 2 == 0, 1.0, -1.0) / np.sqrt(1.0 + order)
-    unit: FloatArray = weights / np.linalg.norm(weights)
-    return unit
+    return weights / np.linalg.norm(weights)
 
 
 @named_arguments
@@ -178,8 +177,7 @@ def _draw_errors(rng: np.random.Generator, noise: str, n_rows: int, tail: float)
         return rng.standard_t(tail, n_rows) / (np.sqrt(tail / (tail - 2)) if tail > 2 else 1.0)
     skewed = rng.lognormal(0.0, 1.0, n_rows)
     # Mean and variance of the standard lognormal: exp(1/2) and e (e - 1).
-    centred: FloatArray = (skewed - np.exp(0.5)) / np.sqrt(np.e * (np.e - 1.0))
-    return centred
+    return (skewed - np.exp(0.5)) / np.sqrt(np.e * (np.e - 1.0))
 
 
 @named_arguments

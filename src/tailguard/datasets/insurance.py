@@ -115,5 +115,4 @@ def _skewed(normal: FloatArray, log_std: float) -> FloatArray:
     """Transform normal variables to lognormal ones of mean zero and variance one."""
     mean = np.exp(log_std**2 / 2)
     std = mean * np.sqrt(np.expm1(log_std**2))
-    skewed: FloatArray = (np.exp(log_std * normal) - mean) / std
-    return skewed
+    return (np.exp(log_std * normal) - mean) / std

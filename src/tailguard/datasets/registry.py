@@ -19,5 +19,4 @@ def simulate(name: str, **parameters: object) -> Dataset:
     >>> simulate("heavy-tailed-linear", n_rows=5, n_features=2, seed=3).features.shape
     (5, 2)
     """
-    dataset: Dataset = class_called(name, SIMULATORS)(**parameters)
-    return dataset
+    return class_called(name, SIMULATORS)(**parameters)

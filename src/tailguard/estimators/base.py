@@ -226,19 +226,10 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         rule = RecordRule(self.check_records, self.on_unusable)
         asked = resolve_guarantee(epsilon=self.epsilon, delta=self.delta, guarantee=self.guarantee)
         guarantee = planned_guarantee(self.solver, asked, self.ledger)
-        table, labels, problem = self._task(
-            X,
-            y,
-            target=target,
-            columns=columns,
-            formula=formula,
-            row_id=row_id,
-            order=order,
-            exposure=exposure,
-            offset=offset,
-            sample_weight=sample_weight,
-            person=person,
-        )
+        arguments = {"target": target, "columns": columns, "formula": formula, "row_id": row_id}
+        arguments |= {"order": order, "exposure": exposure, "offset": offset}
+        arguments |= {"sample_weight": sample_weight, "person": person}
+        table, labels, problem = self._task(X, y, **arguments)
         planned_solver, plan, check = rule.plan(
             lambda left: plan_for(solver, problem, left), guarantee, problem, table.columns
         )
@@ -384,8 +375,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
                 "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
                 f"fit of one table; got {shown(self.checkpoint)}."
             )
-        copied: Self = super().__sklearn_clone__()
-        return copied
+        return super().__sklearn_clone__()
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that answers are random and that NaN is no error."""

@@ -160,8 +160,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; a row with a missing value gets the first."""
         places = self._predicted_places(X, offset)
-        labels: NDArray[Any] = self.classes_[places]
-        return labels
+        return self.classes_[places]
 
     def _predicted_places(self, X: Any, offset: Any) -> NDArray[np.intp]:
         """Return the place of the most probable class of each row."""

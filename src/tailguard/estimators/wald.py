@@ -205,7 +205,7 @@ def centers(model: Any) -> FloatArray:
         center = np.append(model.coef_, model.intercept_)
         if np.ndim(model.coef_) > 1:
             center = np.append(*(v[1:] - v[0] for v in (model.coef_, model.intercept_)))
-    return np.asarray(center if model.fit_intercept else center[:-1])
+    return center if model.fit_intercept else center[:-1]
 
 
 def coefficient_names(model: Any) -> list[str]:

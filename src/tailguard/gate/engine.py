@@ -23,7 +23,7 @@ from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee, weak_promise
-from tailguard.progress import tell_planned
+from tailguard.progress import LISTENER
 from tailguard.report.content import Report, Reported, ReportedEstimate, Stated
 from tailguard.sets.base import ConstraintSet
 from tailguard.sets.l2_ball import L2Ball
@@ -220,7 +220,7 @@ def run(
             gate.reserve(
                 whole.event, coordinates=coordinates, run=(solver, whole), unprotected=whole.printed
             )
-            tell_planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
+            LISTENER.get().planned(sum(stage.times * stage.n_blocks for stage in whole.stages))
             record_notes = () if check is None else (check.ask(gate),)
             solution = replace(solver.run(plan, gate), plan=whole)
             gate.settle()

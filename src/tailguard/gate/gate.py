@@ -27,7 +27,6 @@ from tailguard.data.rows.base import Rows, WatchedRows
 from tailguard.data.rows.partitions import Partitions, rows_over
 from tailguard.data.rows.persons import PersonRows
 from tailguard.data.rows.unordered import UnorderedRows
-from tailguard.data.schema import Schema
 from tailguard.gate.described import described
 from tailguard.gate.run_books import RunBooks, failure
 from tailguard.gate.stage import Stage
@@ -42,7 +41,7 @@ from tailguard.privacy.certificate.certificate import Mode
 from tailguard.privacy.events import Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.privacy.unit import ROWS, Unit
-from tailguard.progress import tell_answered
+from tailguard.progress import LISTENER
 from tailguard.queries.admission import check_known, check_question, check_state
 from tailguard.queries.base import Query, calibration_for, release_record
 from tailguard.quiet import quietly
@@ -96,32 +95,23 @@ class Gate:
         y: Any = None,
         *,
         guarantee: Guarantee,
-        exposure: Any = None,
-        offset: Any = None,
-        sample_weight: Any = None,
-        weight_bound: float | None = None,
         loss: Any = None,
         classes: Any = None,
-        missing: Any = None,
-        schema: Schema | None = None,
-        order: str = "file",
         ledger: AnyLedger | None = None,
         checkpoint: str | PathLike[str] | None = None,
         random_state: int | None = None,
+        **reading: Any,
     ) -> Self:
         """Wrap the user's data: arrays, tables, or ``Inputs`` that were read already.
 
         ``loss`` defines which targets are valid; any other target makes its record void.
-        ``classes`` declares the labels. The other parameters are those of ``read_inputs``.
+        ``classes`` declares the labels. ``reading`` holds parameters of ``read_inputs``.
         """
         if loss is not None:
             check_known(loss)
         labels = None if classes is None else label_list(classes)
         source = make_source(random_state)
-        options: dict[str, Any] = {"schema": schema, "missing": missing, "order": order}
-        options |= {"exposure": exposure, "offset": offset}
-        options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **options)
+        inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **reading)
         rows = rows_over(inputs, loss, classes, source)
         return cls(
             rows,
@@ -260,7 +250,7 @@ class Gate:
         for read in reads:
             draw = partial(self._noised, query, state, calibration, read)
             noised = self._books.answered(release, (query, state), draw)
-            tell_answered(release.stage, n_rows)
+            LISTENER.get().answered(release.stage, n_rows)
             answers.append(query.finish(noised.astype(np.float64) * calibration.grid, total))
         return answers[0] if blocks is None else np.array(answers)
 
@@ -334,8 +324,7 @@ class Gate:
             with quietly():
                 rows = WatchedRows(read())  # copying blocks or samples reads records
                 answer = query.answer(rows, state, calibration)
-            noised: IntArray = mechanism.release(answer, calibration, self._source)
-            return noised
+            return mechanism.release(answer, calibration, self._source)
         except BaseException as error:  # SystemExit too
             self._books.forfeit()
             disk_full = isinstance(error, RoomError)

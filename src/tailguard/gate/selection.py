@@ -42,7 +42,7 @@ from tailguard.privacy.books import Release
 from tailguard.privacy.events import Composed, Selected
 from tailguard.privacy.guarantees import GDP
 from tailguard.privacy.selection import tries_of
-from tailguard.progress import listening
+from tailguard.progress import Listener, listening
 from tailguard.queries.base import Query
 from tailguard.quiet import quietly
 
@@ -155,7 +155,7 @@ class SelectionGate(Gate):
         )
         best: BestTry | None = None
         interrupted = False
-        with quietly(), listening(None):  # progress would reveal the number of tries
+        with quietly(), listening(Listener()):  # progress would reveal the number of tries
             try:
                 for _ in range(draw_number_of_tries(tries_of(event), self._source)):
                     result = self._try(candidates, score, event.mu)

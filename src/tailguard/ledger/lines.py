@@ -83,8 +83,7 @@ class Line:
 
     def data(self) -> dict[str, Any]:
         """Return the content as plain data."""
-        data: dict[str, Any] = json.loads(self.content)
-        return data
+        return json.loads(self.content)
 
     def entry(self) -> LedgerEntry:
         """Return the entry by which a certificate names the line."""

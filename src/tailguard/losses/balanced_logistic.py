@@ -75,5 +75,4 @@ class BalancedLogistic(Logistic):
     @np.errstate(all="ignore")
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
         """Half of the probability of the less likely outcome."""
-        curvature: FloatArray = BOUND * self.mean(-np.abs(np.asarray(score, dtype=np.float64)))
-        return curvature
+        return BOUND * self.mean(-np.abs(np.asarray(score, dtype=np.float64)))

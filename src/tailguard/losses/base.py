@@ -102,8 +102,7 @@ class Loss:
     @np.errstate(all="ignore")
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Differentiate the loss at each score; by default, the expected target less the target."""
-        slope: FloatArray = np.subtract(self.mean(score), target)
-        return slope
+        return np.subtract(self.mean(score), target)
 
     @property
     def variance_power(self) -> float | None:
@@ -184,20 +183,17 @@ class PowerVariance(Loss):
     def slope(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Return the expected target less the target, times a power of the expected target."""
         power = np.exp((1.0 - self.variance_power) * bounded_exponent(score))
-        slope: FloatArray = super().slope(score, target) * power
-        return slope
+        return super().slope(score, target) * power
 
     @np.errstate(all="ignore")
     def deviance(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Loss of each score less that of the best score, log(target): half the unit deviance."""
         best = bounded_exponent(np.log(np.maximum(target, SMALLEST_WIDTH)))
-        deviance: FloatArray = np.maximum(self.value(score, target) - self.value(best, target), 0.0)
-        return deviance
+        return np.maximum(self.value(score, target) - self.value(best, target), 0.0)
 
     def expected_curvature(self, score: ArrayLike) -> FloatArray:
         """Return the expected target to the power ``2 - p``."""
-        curvature: FloatArray = np.exp((2.0 - self.variance_power) * bounded_exponent(score))
-        return curvature
+        return np.exp((2.0 - self.variance_power) * bounded_exponent(score))
 
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is finite and not negative."""
@@ -206,8 +202,7 @@ class PowerVariance(Loss):
 
     def mean(self, score: ArrayLike) -> FloatArray:
         """Return the expected target."""
-        mean: FloatArray = np.exp(bounded_exponent(score))
-        return mean
+        return np.exp(bounded_exponent(score))
 
 
 class RecordLoss:

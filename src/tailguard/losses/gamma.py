@@ -38,10 +38,7 @@ class Gamma(PowerVariance):
         """Negative log-likelihood for a shape of one, up to a term of the target alone."""
         scores, capped_scores = np.asarray(score, dtype=np.float64), bounded_exponent(score)
         # Beyond the largest exponent the loss continues along its tangent.
-        value: FloatArray = scores + np.multiply(target, np.exp(-capped_scores)) * (
-            1.0 + capped_scores - scores
-        )
-        return value
+        return scores + np.multiply(target, np.exp(-capped_scores)) * (1.0 + capped_scores - scores)
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Largest curvature of gradients that are not clipped.

@@ -66,12 +66,10 @@ class Logistic(Loss):
     def valid_target(self, target: ArrayLike) -> BoolArray:
         """Whether each target is 0 or 1."""
         targets = np.asarray(target, dtype=np.float64)
-        valid: BoolArray = (targets == 0) | (targets == 1)
-        return valid
+        return (targets == 0) | (targets == 1)
 
     @np.errstate(all="ignore")
     def mean(self, score: ArrayLike) -> FloatArray:
         """Probability of 1."""
         exponent = np.clip(np.negative(score), -LARGEST_EXPONENT, LARGEST_EXPONENT)
-        probability: FloatArray = 1.0 / (1.0 + np.exp(exponent))
-        return probability
+        return 1.0 / (1.0 + np.exp(exponent))

@@ -91,14 +91,14 @@ class Multinomial(RecordLoss):
         logs = np.asarray(scores, dtype=np.float64)
         logs = logs - logs.max(axis=-1, keepdims=True)
         logs = np.clip(logs - np.log(total_of(np.exp(logs)))[..., np.newaxis], low, high)
-        return np.asarray(logs - total_of(logs)[..., np.newaxis] / self.n_classes)
+        return logs - total_of(logs)[..., np.newaxis] / self.n_classes
 
     @np.errstate(all="ignore")
     def mean(self, scores: ArrayLike) -> FloatArray:
         """Probability of each class, from scores of shape ``(..., n_classes)``."""
         scores = np.asarray(scores, dtype=np.float64)
         odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return np.asarray(odds / total_of(odds)[..., np.newaxis])
+        return odds / total_of(odds)[..., np.newaxis]
 
 
 def total_of(classes: FloatArray) -> FloatArray:

@@ -35,5 +35,4 @@ def make_loss(name: str, **parameters: Any) -> Loss | RecordLoss:
     >>> make_loss("huber", threshold=2.0)
     Huber(threshold=2.0)
     """
-    loss: Loss | RecordLoss = class_called(name, LOSSES | RECORD_LOSSES)(**parameters)
-    return loss
+    return class_called(name, LOSSES | RECORD_LOSSES)(**parameters)

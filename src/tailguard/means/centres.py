@@ -66,8 +66,7 @@ def own_centre(points: FloatArray, estimate: Estimate) -> FloatArray:
         raise InputError(
             f"centre must return a vector of {points.shape[1]} entries; got shape {value.shape}."
         )
-    centre: FloatArray = np.nan_to_num(value)
-    return centre
+    return np.nan_to_num(value)
 
 
 def _geometric_median(points: FloatArray, start: FloatArray) -> FloatArray:
@@ -107,8 +106,7 @@ def reach(offsets: FloatArray, directions: FloatArray, count: int) -> FloatArray
     """Return the reach of ``count`` points in each direction, one direction per row."""
     projections = offsets @ directions.T
     place = len(offsets) - count
-    reached: FloatArray = np.partition(projections, place, axis=0)[place]
-    return reached
+    return np.partition(projections, place, axis=0)[place]
 
 
 def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArray]:
@@ -160,8 +158,7 @@ def _starts(offsets: FloatArray) -> FloatArray:
 def _unit_vectors(vectors: FloatArray) -> FloatArray:
     """Scale vectors to length 1; drop zero vectors."""
     sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
-    kept: FloatArray = (vectors / np.where(sizes > 0.0, sizes, 1.0))[sizes[:, 0] > 0.0]
-    return kept
+    return (vectors / np.where(sizes > 0.0, sizes, 1.0))[sizes[:, 0] > 0.0]
 
 
 def _search_direction(offsets: FloatArray, start: FloatArray, count: int) -> FloatArray:

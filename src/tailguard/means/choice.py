@@ -60,8 +60,7 @@ WEIGHTLESS = (
 def make_method(name: str, **options: Any) -> MeanMethod:
     """Build a method by its name, with its options."""
     check_options(name, options)
-    method: MeanMethod = _class_of(name)(**options)
-    return method
+    return _class_of(name)(**options)
 
 
 def check_options(name: str, options: Iterable[str]) -> None:

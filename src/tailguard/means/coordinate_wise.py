@@ -77,8 +77,7 @@ def median_of_groups(means: IntArray) -> IntArray:
     """Return each column's median; with an even number of rows, the sum of both middle values."""
     n_groups = len(means)
     ordered = np.sort(means, axis=0)
-    middle: IntArray = ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
-    return middle
+    return ordered[(n_groups - 1) // 2 : n_groups // 2 + 1].sum(axis=0)
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def _gumbel(words: Words) -> FloatArray:
         (np.minimum(end, HALF).astype(np.float64) + 0.5) * WORD for end in (words, ~words)
     )
     exponential = np.where(upper, -np.log1p(-to_one), -np.log(to_zero))
-    return np.asarray(-np.log(exponential))
+    return -np.log(exponential)
 
 
 def _settle_order(
@@ -120,8 +120,7 @@ def _settle_order(
         ]
         # Still within the context, because negation rounds too.
         order = sorted(range(places.size), key=lambda index: (-keys[index], index))
-    ordered: IntArray = places[order]
-    return ordered
+    return places[order]
 
 
 def _exponential(first: int, further: list[int]) -> Decimal:

@@ -247,5 +247,4 @@ def _robust_gradient(
     limits = np.finfo(np.float64)
     bounds = np.clip(bounds, limits.tiny, limits.max / len(design))
     scale = np.sqrt(len(design) * bounds / (2.0 * log_failures))
-    mean: FloatArray = scale * soft_truncation(gradients / scale, log_failures).mean(axis=0)
-    return mean
+    return scale * soft_truncation(gradients / scale, log_failures).mean(axis=0)

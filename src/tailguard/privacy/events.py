@@ -280,7 +280,8 @@ class Composed(Event):
         if not isinstance(self.events, Iterable):
             raise InputError(f"events must be a tuple of events; got {shown(self.events)}.")
         object.__setattr__(self, "events", tuple(self.events))
-        super().__post_init__()
+        for event in self.events:
+            check_event("events", event)
 
 
 @dataclass(frozen=True)
@@ -322,12 +323,6 @@ def check_event(name: str, value: object) -> Event:
     return value
 
 
-def _check_events(name: str, events: tuple[object, ...]) -> None:
-    for event in events:
-        if not isinstance(event, Event):
-            check_event(name, event)  # raises the error
-
-
 def _check_rate(name: str, value: object) -> None:
     if check_positive(name, value) > 1.0:
         raise InputError(f"{name} must be a number above 0 and at most 1; got {shown(value)}.")
@@ -347,7 +342,6 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
     "law": partial(check_choice, allowed=LAWS),
     **dict.fromkeys(("n_units", "times"), check_count),
     "event": check_event,
-    "events": _check_events,
     "block_map": _check_block_map,
     "block": partial(check_integer, minimum=0),
 }
@@ -386,7 +380,7 @@ def _to_plain(value: Any) -> Plain:
         return value.to_dict()
     if isinstance(value, tuple):
         return [_to_plain(item) for item in value]
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _from_plain(value: Any) -> Any:

@@ -233,7 +233,7 @@ class CellProducts(GaussianQuery):
         first, second = np.triu_indices(n_columns)
         sums = np.zeros((n_columns, n_columns))
         sums[first, second] = noised / np.where(first == second, 1.0, math.sqrt(2.0))
-        return np.asarray(np.triu(sums) + np.triu(sums, 1).T)
+        return np.triu(sums) + np.triu(sums, 1).T
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

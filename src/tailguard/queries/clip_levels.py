@@ -85,7 +85,7 @@ class LevelGradients(GaussianQuery):
     @property
     def _units(self) -> FloatArray:
         """The unit in which each increment is released: its width over its share."""
-        return np.asarray(np.diff([0.0, *self.levels]) / np.array(self.shares))
+        return np.diff([0.0, *self.levels]) / np.array(self.shares)
 
     @property
     def norm_limit(self) -> float:
@@ -123,11 +123,11 @@ class LevelGradients(GaussianQuery):
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean increments in the units of the slope, one row per level."""
         means = np.reshape(noised, (len(self.levels), -1))
-        return np.asarray(means * (self._units / n_rows)[:, None])
+        return means * (self._units / n_rows)[:, None]
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
         """Return the standard deviation of the noise of each level's mean; public numbers only."""
-        return np.asarray(self.calibrate(n_rows, n_features, mu).noise_std * self._units / n_rows)
+        return self.calibrate(n_rows, n_features, mu).noise_std * self._units / n_rows
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -213,13 +213,11 @@ class ContributionLevels(GaussianQuery):
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the mean of the parts in each shell, one row per shell."""
         means = np.reshape(noised, (len(self.levels), -1))
-        return np.asarray(means * (self.root_widths / n_rows)[:, None])
+        return means * (self.root_widths / n_rows)[:, None]
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
         """Return the standard deviation of the noise of each shell's mean; public numbers only."""
-        return np.asarray(
-            self.calibrate(n_rows, n_features, mu).noise_std * self.root_widths / n_rows
-        )
+        return self.calibrate(n_rows, n_features, mu).noise_std * self.root_widths / n_rows
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -82,8 +82,7 @@ class CoordinateBound:
             return np.clip(values, -self.scale, self.scale)
         if self.kind == "truncated":
             return np.where(np.abs(values) <= self.scale, values, 0.0)
-        softened: FloatArray = self.scale * soft_truncation(values / self.scale, self.smoothing)
-        return softened
+        return self.scale * soft_truncation(values / self.scale, self.smoothing)
 
     def apply_fast(self, values: FloatArray) -> FloatArray:
         """Bound each value as loops over records do; a soft bound takes a fast compiled form."""

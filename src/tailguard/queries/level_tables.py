@@ -33,7 +33,7 @@ def first_levels(indicators: Features) -> IntArray:
     # The first nonzero indicator has the largest rank; the loop never ends early.
     ranks = (np.asarray(indicators) != 0.0) * np.arange(count, 0, -1)
     highest = ranks.max(axis=1)
-    return np.asarray(np.where(highest == 0, 0, count + 1 - highest))
+    return np.where(highest == 0, 0, count + 1 - highest)
 
 
 def n_codes(by: Indicators) -> int:

@@ -119,7 +119,7 @@ class LossDifferences(GaussianQuery):
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean differences in the units of the loss."""
-        return np.asarray(noised * (self.limit / n_rows))
+        return noised * (self.limit / n_rows)
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
         """Return the standard deviation of the noise of each difference; public numbers only."""

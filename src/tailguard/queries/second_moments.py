@@ -161,7 +161,7 @@ class SecondMoments(GaussianQuery):
         sizes = np.minimum(sight.length, self.row_limit) * np.minimum(sight.length, self.row_cap)
         slopes = self.view.slope(sight, self.weighting.slope_limit) / self.weighting.slope_limit
         weighed = slopes if sight.weight is None else slopes * sight.weight
-        return np.asarray(weighed * np.sqrt(sizes) * sight.inverse)
+        return weighed * np.sqrt(sizes) * sight.inverse
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""

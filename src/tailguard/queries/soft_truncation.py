@@ -87,8 +87,7 @@ def expected_truncation(center: ArrayLike, spread: ArrayLike) -> FloatArray:
         + a * b**2 / 2 * (above + below + high * high_density + low * low_density)
         + b**3 / 6 * ((2 + low**2) * low_density - (2 + high**2) * high_density)
     )
-    total: FloatArray = cubic + corrections
-    return total
+    return cubic + corrections
 
 
 def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
@@ -122,8 +121,7 @@ def soft_truncation(values: ArrayLike, smoothing: float) -> FloatArray:
         ],
         far,
     )
-    bounded: FloatArray = np.copysign(np.clip(magnitude, 0.0, limit), signed)
-    return bounded
+    return np.copysign(np.clip(magnitude, 0.0, limit), signed)
 
 
 def fast_form(smoothing: float) -> FloatArray:
@@ -195,8 +193,7 @@ def _far_coefficients(smoothing: float) -> FloatArray:
     def distance(argument: Any) -> Any:
         return _integral(2 * LARGEST_CLOSED / (1 + argument), smoothing) - soft_limit(smoothing)
 
-    coefficients: FloatArray = chebyshev.chebinterpolate(distance, FAR_DEGREE)
-    return coefficients
+    return chebyshev.chebinterpolate(distance, FAR_DEGREE)
 
 
 def _integral(size: FloatArray, smoothing: float) -> FloatArray:
@@ -207,8 +204,7 @@ def _integral(size: FloatArray, smoothing: float) -> FloatArray:
     points = KINK * nodes
     deviations = (points - size[:, None]) / spread[:, None]
     densities = np.exp(-(deviations**2) / 2) / (math.sqrt(2 * math.pi) * spread[:, None])
-    total: FloatArray = tails + densities @ (KINK * weights * (points - points**3 / 6))
-    return total
+    return tails + densities @ (KINK * weights * (points - points**3 / 6))
 
 
 @lru_cache(maxsize=64)

@@ -215,4 +215,4 @@ def _counts(marks: Features | FloatArray, steps: IntArray) -> IntArray:
 def _in_steps(weight: FloatArray, steps: int) -> IntArray:
     """Return the sums of weights and of their squares, each rounded down to whole steps."""
     rounded = np.floor(np.array([weight, weight * weight]) * steps)
-    return np.asarray(rounded.astype(np.int64).sum(axis=1))
+    return rounded.astype(np.int64).sum(axis=1)

@@ -117,8 +117,7 @@ def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
 def schema_of(name: str) -> dict[str, Any]:
     """Return the JSON Schema of ``"registry"`` or ``"nist"``."""
     text = get_data("tailguard.report", f"{name}.schema.json") or b""
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return json.loads(text)
 
 
 def _promise(certificate: Mapping[str, Any]) -> str:

@@ -157,7 +157,7 @@ class NoisyDistribution:
         They are scaled to the larger of the share that noise may hide and the released share.
         """
         decay = HIDDEN_DECAY ** np.arange(1, HIDDEN_BINS + 1)
-        return np.asarray(max(self.hidden, self.beyond / decay.sum()) * decay)
+        return max(self.hidden, self.beyond / decay.sum()) * decay
 
     @cached_property
     def expected_shares(self) -> FloatArray:
@@ -182,7 +182,7 @@ class NoisyDistribution:
         odds -= ((DECAYS - TAIL_DECAY[0]) / TAIL_DECAY[1]) ** 2 / 2.0
         odds = np.exp(odds - odds.max())
         shares = (sizes + errors * mills) @ (odds[:, None] * DECAYS[:, None] ** beyond)
-        return np.asarray(np.minimum(shares / odds.sum() * self.bin_noise, self.hidden))
+        return np.minimum(shares / odds.sum() * self.bin_noise, self.hidden)
 
     def mean(self, values: FloatArray) -> float:
         """Return the mean of a function with these values at the points."""
@@ -225,7 +225,7 @@ def _sure_windows(counts: FloatArray, threshold: float) -> BoolArray:
     """Return which bins stand out alone, or together with a neighbour."""
     pairs = counts[1:] + counts[:-1] > math.sqrt(2.0) * threshold
     beside = np.append(pairs, False) | np.append(False, pairs)
-    return np.asarray((counts > threshold) | (beside & (counts > 0.0)))
+    return (counts > threshold) | (beside & (counts > 0.0))
 
 
 def _grown(counts: FloatArray, low: int, high: int, threshold: float) -> tuple[int, int]:

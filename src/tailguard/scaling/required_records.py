@@ -43,9 +43,13 @@ def scale_warnings(
     if n_rows >= fewest:
         return ()
     needed_amount = amount(guarantee) * fewest / n_rows
-    epsilon = _enough_epsilon(guarantee, lambda promise: amount(promise) < needed_amount)
+
+    def hides(promise: Guarantee) -> bool:
+        return amount(promise) < needed_amount
+
     if mean_hides(n_rows, noise_std):
-        raise noise_refusal(n_rows, guarantee, _would_do(fewest, epsilon))
+        raise noise_refusal(n_rows, guarantee, remedy(fewest, guarantee, hides))
+    epsilon = _enough_epsilon(guarantee, hides)
     alternative = "" if epsilon is None else f"; epsilon = {epsilon} would do too"
     return (
         f"n = {n_rows} is below the {fewest} records that scales need at this budget, so columns "
@@ -74,7 +78,7 @@ def light_weights(
     return (
         f"{WEIGHS_LITTLE}{records} weigh on average {about} 1/{times} of weight_bound, by their "
         f"released total (void ones weigh nothing), and noise is that of {about} {rounded(total)} "
-        f"{records} in place of {n_rows:,}: unless upper_bound weigh nothing, declare a smaller "
+        f"{records} in place of {n_rows:,}: unless most weigh nothing, declare a smaller "
         f"weight_bound next time. At the mean weight noise on sums is about {times} times smaller; "
         "weights above the bound are cut to it",
     )
@@ -97,7 +101,13 @@ def remedy(
     noun: str = "records",
 ) -> str:
     """Say which number of records, or which epsilon, would be enough."""
-    return _would_do(n_rows, _enough_epsilon(guarantee, hides), noun)
+    epsilon = _enough_epsilon(guarantee, hides)
+    if math.isinf(n_rows):
+        words = "no number of records" if epsilon is None else f"epsilon = {epsilon}"
+    else:
+        words = f"about {rounded(n_rows)} {noun}"
+        words += "" if epsilon is None else f", or epsilon = {epsilon},"
+    return f"{words} would do."
 
 
 def least(hides: Callable[[float], bool], start: float) -> float:
@@ -124,15 +134,6 @@ def _enough_epsilon(guarantee: Guarantee, hides: Callable[[Guarantee], bool]) ->
         return None
     epsilon = least(lambda e: hides(replace(guarantee, epsilon=e)), guarantee.epsilon)
     return rounded(epsilon) if epsilon < LARGEST_EPSILON else None
-
-
-def _would_do(n_rows: float, epsilon: str | None, noun: str = "records") -> str:
-    if math.isinf(n_rows):
-        words = "no number of records" if epsilon is None else f"epsilon = {epsilon}"
-    else:
-        words = f"about {rounded(n_rows)} {noun}"
-        words += "" if epsilon is None else f", or epsilon = {epsilon},"
-    return f"{words} would do."
 
 
 def rounded(number: float) -> str:

@@ -332,7 +332,7 @@ def find_locations(
             else:
                 measured.center[column] += fitted.location * unit
                 n_narrow[column] += fitted.narrow
-    return np.asarray((measured.width > 0.0) & (n_narrow == len(fine_bins)))
+    return (measured.width > 0.0) & (n_narrow == len(fine_bins))
 
 
 def _detected_fits(

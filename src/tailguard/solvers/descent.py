@@ -271,11 +271,11 @@ def averaging_weights(schedule: Schedule) -> FloatArray:
     """Return the weights of the points ``w_1 .. w_T`` in the result; they sum to 1."""
     if schedule.iterate == "weighted":
         numbers = np.arange(1.0, schedule.n_steps + 1.0)
-        return np.asarray(numbers / numbers.sum())
+        return numbers / numbers.sum()
     weights = np.zeros(schedule.n_steps)
     first = {"last": -1, "tail": schedule.n_steps // 2, "average": 0}[schedule.iterate]
     weights[first:] = 1.0
-    return np.asarray(weights / weights.sum())
+    return weights / weights.sum()
 
 
 def descend(

@@ -135,5 +135,4 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
 @cache
 def _query_class(name: str) -> Callable[..., Query]:
     """Return the query class of an oracle."""
-    kind: Callable[..., Query] = class_called(name, ORACLES, "oracle")
-    return kind
+    return class_called(name, ORACLES, "oracle")

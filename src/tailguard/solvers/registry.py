@@ -32,8 +32,7 @@ WEIGHTLESS = "sample_weight must be None"
 
 def make_solver(name: str, **options: Any) -> Solver:
     """Build a solver by its name."""
-    solver: Solver = class_called(name, SOLVERS, "solver")(**options)
-    return solver
+    return class_called(name, SOLVERS, "solver")(**options)
 
 
 def solver_for(choice: str | Solver, problem: Problem) -> Solver:

@@ -208,7 +208,7 @@ class DistributionEstimate:
         weights = 1.0 / np.maximum(self.noise_of_shares(0.0) * self.total, EXACT) ** 2
         rising = isotonic_regression(sums, weights=weights).x
         shares = (rising - rising[0]) / max(rising[-1] - rising[0], 1e-9)
-        return np.asarray(np.clip(shares, 0.0, 1.0))
+        return np.clip(shares, 0.0, 1.0)
 
     def noise_of_shares(self, level: float, *, seen: bool = False) -> FloatArray:
         """Return the standard deviation of the noise of each share minus ``level``.
@@ -217,7 +217,7 @@ class DistributionEstimate:
         """
         own, with_total = self._noise_seen if seen else self._noise
         variances = own + level * (level * with_total[-1] - 2.0 * with_total)
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0)) / self.total)
+        return np.sqrt(np.maximum(variances, 0.0)) / self.total
 
     @cached_property
     def _noise(self) -> tuple[FloatArray, FloatArray]:

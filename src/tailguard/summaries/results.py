@@ -127,8 +127,7 @@ class SummaryResult(Reported):
     def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":
         """Draw the result with its function of ``tg.plot``; ``columns`` selects some columns."""
         chosen = {} if columns is None else {"columns": columns}
-        drawn: Axes = getattr(plot, self.picture)(self, ax, **chosen)
-        return drawn
+        return getattr(plot, self.picture)(self, ax, **chosen)
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the summary."""

@@ -129,8 +129,7 @@ class DaskTable(Table):
             groups = [sums[start : start + BRANCHES] for start in range(0, len(sums), BRANCHES)]
             sums = [delayed(sum)(group) for group in groups]
         total, edges = compute(sums[0], edges)
-        answer: IntArray = total + summed_edges(chain(*edges), work, chunk_rows)
-        return answer
+        return total + summed_edges(chain(*edges), work, chunk_rows)
 
     def worker_rows(self, names: Sequence[str], choose: Choose) -> Iterator[Any]:
         """Yield the rows that workers choose from each part, a few parts at once."""

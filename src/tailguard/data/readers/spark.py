@@ -196,8 +196,7 @@ def _received_sum(sent: Any, work: Work, lengths: Sequence[int], chunk_rows: int
         check_same(sent_rows[part], lengths[part] - (stop - start))
     total: Any = sum(np.array(row.sums, dtype=np.int64) for row in sums)
     frames = ((frame, first) for frame, first, _ in edges)
-    answer: IntArray = total + summed_edges(frames, work, chunk_rows)
-    return answer
+    return total + summed_edges(frames, work, chunk_rows)
 
 
 def _received_rows(sent: Any) -> Iterator[Any]:

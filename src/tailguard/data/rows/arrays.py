@@ -174,20 +174,16 @@ def make_rows(
     X: Any,
     y: Any = None,
     *,
-    exposure: Any = None,
-    offset: Any = None,
-    sample_weight: Any = None,
-    weight_bound: float | None = None,
     loss: Any = None,
     classes: Any = None,
-    missing: Any = None,
+    **reading: Any,
 ) -> ArrayRows:
     """Wrap the user's data in memory, given as inputs or as raw data.
 
     ``loss`` determines the valid targets. ``classes`` declares labels: a target becomes its
-    position among them, and records with other labels are void. ``offset``, or the logarithm of
-    ``exposure``, is added to the score. A record is void if its exposure is not positive or its
-    weight is missing or negative. ``missing`` declares constants for missing cells of columns.
+    position among them, and records with other labels are void. A record is void if its exposure
+    is not positive or its weight is missing or negative. ``reading`` holds parameters of
+    ``read_inputs``.
 
     Examples
     --------
@@ -195,9 +191,7 @@ def make_rows(
     >>> make_rows(np.zeros((5, 2)), ["no", "yes", "no", "?", "no"], classes=("no", "yes"))
     ArrayRows(n_rows=5, n_features=2)
     """
-    beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
-    beside |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **beside, missing=missing)
+    inputs = X if isinstance(X, Inputs) else read_inputs(X, y, **reading)
     target, added_to_score, weight = numbers_beside(
         inputs.y, inputs.offset, inputs.weight, loss, classes, inputs.n_rows
     )

@@ -221,8 +221,7 @@ def rounded_alone(parts: FloatArray, grid: float) -> IntArray:
     Each row is a record, and there are at most as many as in one chunk. So the sum of the integers
     stays below ``2**53``, and no addition is rounded.
     """
-    total: IntArray = np.rint(parts / grid).sum(axis=0).astype(np.int64)
-    return total
+    return np.rint(parts / grid).sum(axis=0).astype(np.int64)
 
 
 def rounded_sum(parts: FloatArray, grid: float, *, alone: bool) -> IntArray:

@@ -130,13 +130,21 @@ class PersonRule:
         """The name of the column of keys; None if X does not contain the keys."""
         return self.keys if isinstance(self.keys, str) else None
 
-    def read(self, column: Any, n_rows: int | None) -> "Persons | None":
+    def read(self, column: Any, n_rows: int | None, **beside: Any) -> "Persons | None":
         """Return the persons of ``n_rows`` rows (None: any number), or None if rows are protected.
 
-        ``column`` holds the keys if X has them. No error reveals the number of rows.
+        ``column`` holds the keys if X has them. Keys and columns ``beside`` X that are longer or
+        shorter than X are refused, and no error reveals its number of rows.
         """
         if self.keys is None:
             return None
+        for name, given in _by_argument(beside):
+            values = getattr(given, "column", given)
+            if values is not None and not isinstance(values, str):
+                require(
+                    len(one_column(values, name)[1]) == n_rows,
+                    f"{name} must have one entry per row of X; it has more or fewer.",
+                )
         keys = self.keys if column is None else column
         if not (is_column(keys) or isinstance(keys, list)):
             keys = one_column(keys, "person")[1]
@@ -162,8 +170,7 @@ class PersonRule:
         list(table.try_reading([name], KEYS_AT_ONCE))
         frames = table.batches([name], KEYS_AT_ONCE)
         columns = (identifiers_of(frame_column(frame, name)) for frame in frames)
-        persons: PersonKeys = silenced(lambda: PersonKeys.of(columns, self.unit))
-        return persons
+        return silenced(lambda: PersonKeys.of(columns, self.unit))
 
     def check_axes(self, X: Any, *, may_be_vector: bool, **beside: Any) -> None:
         """Refuse arrays of other shapes; the error does not reveal the number of rows."""
@@ -179,17 +186,6 @@ class PersonRule:
             shape = _shape_of(getattr(given, "column", given))
             is_vector = shape is None or shape[1:] in ((), (1,))
             require(is_vector, f"{name} must be a vector, one entry per row of X; it is not.")
-
-    def check_lengths(self, n_rows: int, **beside: Any) -> None:
-        """Refuse columns that are longer or shorter than X; the error does not reveal lengths."""
-        for name, given in _by_argument(beside) if self.keys is not None else ():
-            column = getattr(given, "column", given)
-            if column is not None and not isinstance(column, str):
-                length = len(one_column(column, name)[1])
-                require(
-                    length == n_rows,
-                    f"{name} must have one entry per row of X; it has more or fewer.",
-                )
 
 
 @dataclass(frozen=True, eq=False)

@@ -306,7 +306,7 @@ def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows:
     copies[order] = _ranks(numbers[order], values[order])
     values = hashed.of_rows(values, [copies])
     order = np.lexsort((values, numbers))
-    return np.asarray(order[_ranks(numbers[order]) < max_rows])
+    return order[_ranks(numbers[order]) < max_rows]
 
 
 def _hashes(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
@@ -353,13 +353,13 @@ def _ranks(*columns: Any) -> IntArray:
     if count:
         begins[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     places = np.arange(count)
-    return np.asarray(places - np.maximum.accumulate(np.where(begins, places, 0)))
+    return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
 def _runs(starts: IntArray, counts: IntArray) -> IntArray:
     """Return the places in all runs, given the start and the length of each run."""
     before = np.cumsum(counts) - counts
-    return np.asarray(np.arange(int(counts.sum())) + np.repeat(starts - before, counts))
+    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:

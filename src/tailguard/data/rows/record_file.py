@@ -177,8 +177,7 @@ class RecordFile:
 
     def values(self, first: int, count: int) -> Words:
         """Return the values of ``count`` records from ``first`` on."""
-        values: Words = self._read(first, count)["value"]
-        return values
+        return self._read(first, count)["value"]
 
     def _read(self, first: int, count: int) -> Any:
         """Read complete records, in several system calls: one call returns at most 2 GB."""

@@ -34,7 +34,7 @@ from tailguard.data.table import Run, Table, Work, runs_of
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.orders import KeyedOrder, Order
 from tailguard.noise.sources import Words
-from tailguard.progress import tell_read
+from tailguard.progress import LISTENER
 
 Selection = Callable[[int, int], tuple[IntArray, IntArray]]
 """From a range of the table to the wanted places in it, and their positions in the order."""
@@ -170,7 +170,7 @@ class StreamRows:
             n_rows = first + sum(map(len, tables))
             yield tables, first
             if report:
-                tell_read(n_rows, self.n_rows)
+                LISTENER.get().read(n_rows, self.n_rows)
         if n_rows != self.n_rows:  # the number is secret if persons are protected
             raise InputError(f"{self._table.where} must have the same rows whenever it is read.")
 

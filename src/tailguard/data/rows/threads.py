@@ -127,5 +127,4 @@ def _libraries() -> list[Any]:
 
     ``ThreadpoolController.limit`` would also read their versions and names at each call.
     """
-    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return libraries
+    return ThreadpoolController().select(user_api="blas").lib_controllers

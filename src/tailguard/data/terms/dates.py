@@ -152,7 +152,7 @@ def _seconds_of_ticks(ticks: IntArray, unit: str) -> FloatArray:
     per_second = PER_SECOND[unit]
     whole, rest = np.divmod(ticks, per_second)
     micros = rest * 1000 if unit == "ms" else rest // (per_second // 10**6)
-    return np.asarray(whole + micros / 1e6)
+    return whole + micros / 1e6
 
 
 def _seconds_of_polars(column: Any) -> FloatArray | None:

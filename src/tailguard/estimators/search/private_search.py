@@ -41,10 +41,7 @@ READING = (
 
 def _if_estimator_has(method: str) -> Callable[[Method], Method]:
     """Give the search a method only if its estimator has the method."""
-    shown_if: Callable[[Method], Method] = available_if(
-        lambda search: hasattr(search.estimator, method)
-    )
-    return shown_if
+    return available_if(lambda search: hasattr(search.estimator, method))
 
 
 @dataclass(eq=False, repr=False)
@@ -264,22 +261,19 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any, **more: Any) -> NDArray[Any]:
         """Predict with the best estimator."""
         check_is_fitted(self)
-        predicted: NDArray[Any] = self.best_estimator_.predict(X, **more)
-        return predicted
+        return self.best_estimator_.predict(X, **more)
 
     @_if_estimator_has("predict_proba")
     def predict_proba(self, X: Any, **more: Any) -> FloatArray:
         """Return the probability of each class, by the best estimator."""
         check_is_fitted(self)
-        chances: FloatArray = self.best_estimator_.predict_proba(X, **more)
-        return chances
+        return self.best_estimator_.predict_proba(X, **more)
 
     @_if_estimator_has("decision_function")
     def decision_function(self, X: Any, **more: Any) -> FloatArray:
         """Return the score of each row, by the best estimator."""
         check_is_fitted(self)
-        score: FloatArray = self.best_estimator_.decision_function(X, **more)
-        return score
+        return self.best_estimator_.decision_function(X, **more)
 
     def score(self, X: Any, y: Any, **more: Any) -> float:
         """Score the best estimator; not private: it reads ``y`` without noise."""
@@ -305,8 +299,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags of the estimator."""
-        tags: Tags = self.estimator.__sklearn_tags__()
-        return tags
+        return self.estimator.__sklearn_tags__()
 
 
 def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]]:

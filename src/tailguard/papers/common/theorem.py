@@ -232,8 +232,7 @@ class UnsizedTheorem:
 
     def sized(self, n_rows: int, n_features: int, guarantee: Guarantee | None = None) -> Theorem:
         """Return the theorem for these sizes; an intercept counts as a feature."""
-        found: Theorem = self.call(n_rows, n_features, self.guarantee or guarantee, **self.facts)
-        return found
+        return self.call(n_rows, n_features, self.guarantee or guarantee, **self.facts)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan by the theorem, with the sizes of the problem."""

@@ -52,8 +52,7 @@ class StudentLaw(_HeavyLaw):
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         rng = generator(seed, n_rows=n_rows, n_features=n_features)
-        rows: FloatArray = rng.standard_t(self.index, (n_rows, n_features)) * self.scale
-        return rows
+        return rng.standard_t(self.index, (n_rows, n_features)) * self.scale
 
 
 @dataclass(frozen=True)
@@ -94,5 +93,4 @@ class TwoPointLaw:
     def sample(self, n_rows: int, n_features: int, *, seed: int = 0) -> FloatArray:
         """Draw records."""
         drawn = generator(seed, n_rows=n_rows, n_features=n_features).random((n_rows, n_features))
-        rows: FloatArray = np.where(drawn < 0.2, 2.0, -0.5)
-        return rows
+        return np.where(drawn < 0.2, 2.0, -0.5)

@@ -61,8 +61,7 @@ def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0
 
     def draw(rng: np.random.Generator) -> CodeWords:
         signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_features)
-        word: CodeWords = signs * rng.permutation(kept)
-        return word
+        return signs * rng.permutation(kept)
 
     return _greedy(draw, math.ceil(n_nonzero / 2), n_words, seed)
 

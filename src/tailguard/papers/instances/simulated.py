@@ -51,8 +51,7 @@ def loglogistic_noise(levels: FloatArray) -> FloatArray:
     angle = math.pi * LOGLOGISTIC_SCALE
     mean = math.exp(LOGLOGISTIC_LOCATION) * angle / math.sin(angle)
     odds = levels / (1.0 - levels)
-    noise: FloatArray = math.exp(LOGLOGISTIC_LOCATION) * odds**LOGLOGISTIC_SCALE - mean
-    return noise
+    return math.exp(LOGLOGISTIC_LOCATION) * odds**LOGLOGISTIC_SCALE - mean
 
 
 def _design(

@@ -88,8 +88,7 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     """
     target = np.full(len(rows), FAR_TARGET)
     noise = nested_seed(seed, *rows.shape)
-    point: FloatArray = theorem.minimize(Huber(1.0), rows, target, random_state=noise).coef
-    return point
+    return theorem.minimize(Huber(1.0), rows, target, random_state=noise).coef
 
 
 Axis = Literal["n", "d", "mu"]

@@ -360,8 +360,7 @@ def nearest_to_most(points: FloatArray) -> FloatArray:
     """
     gaps = np.linalg.norm(points[:, None] - points, axis=2)
     half = len(points) // 2
-    nearest: FloatArray = points[np.argmin(np.partition(gaps, half, axis=1)[:, half])]
-    return nearest
+    return points[np.argmin(np.partition(gaps, half, axis=1)[:, half])]
 
 
 def printed_noise_ratio(promise: ApproxDP) -> float:

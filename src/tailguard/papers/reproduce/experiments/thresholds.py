@@ -31,8 +31,7 @@ def theorem_with(curve: str, n_rows: int) -> Theorem:
     options = {"moment": Moment(ORDER, 1.0), "diameter": DIAMETER}
     make: Any = partial(kamath2022.convex, n_rows, 1, ZCDP(RHO), **options)
     if curve == CHOSEN:
-        chosen: Theorem = make(n_steps=min(MOST_STEPS, make().solver.n_steps))
-        return chosen
+        return make(n_steps=min(MOST_STEPS, make().solver.n_steps))
     count = math.pow(math.sqrt(RHO) * n_rows, (2.0 * ORDER - 2.0) / (2.0 * ORDER - 1.0))
     facts = {"n_rows": n_rows, "n_features": 1, "n_steps": min(MOST_STEPS, round(count))}
     threshold = naive_convex_threshold(**facts, moment_order=ORDER, rho=RHO)
