@@ -38,10 +38,9 @@ def register_prefetch() -> None:
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
     from numba.extending import lower_builtin, type_callable  # noqa: PLC0415
 
-    type_callable(prefetch)(  # type: ignore[no-untyped-call]
-        lambda context: lambda matrix, row, column: types.none
-    )
-    lower_builtin(prefetch, types.Array, types.Integer, types.Integer)(_emit_prefetch)
+    type_callable(prefetch)(lambda context: lambda matrix, row, column: types.none)
+    lower: Any = lower_builtin  # without types of its own
+    lower(prefetch, types.Array, types.Integer, types.Integer)(_emit_prefetch)
 
 
 def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
