@@ -26,6 +26,7 @@ import numpy as np
 
 from tailguard.array_types import IntArray
 from tailguard.data.rows.base import RecordBlock, Together
+from tailguard.data.rows.feature_loops import register_prefetch
 from tailguard.machine_code import builds_loop, compiled
 
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
@@ -97,6 +98,7 @@ def compiled_loop(
 
             @builds_loop
             def build(dtype: np.dtype[Any]) -> Callable[..., None]:
+                register_prefetch()
                 return compiled(function, _signature(kinds, np.dtype(dtype).name), **options)
 
             return build

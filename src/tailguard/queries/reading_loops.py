@@ -12,6 +12,13 @@ import math
 import numpy as np
 
 from tailguard.array_types import BoolArray, Features, FloatArray, IntArray
+from tailguard.data.rows.feature_loops import (
+    INFINITE_BITS,
+    MAGNITUDE,
+    NUMBERS_AHEAD,
+    NUMBERS_IN_LINE,
+    prefetch,
+)
 from tailguard.queries.loop import compiled_loop
 
 # Larger standardised features are cut to this. The squares of a hundred million of them have a
@@ -22,12 +29,10 @@ LEAST_SQUARE = 1e-290
 # Target and score that replace those of void records. They are ordinary numbers for every loss, so
 # that the slope of a void record takes as long to compute as any other.
 VOID_TARGET, VOID_SCORE = 0.0, 0.5
-# The mask that drops the sign bit, the width of the fraction, and the bias of the exponent.
-MAGNITUDE, FRACTION_BITS, BIAS = 2**63 - 1, 52, 1023
+# The width of the fraction, and the bias of the exponent.
+FRACTION_BITS, BIAS = 52, 1023
 # Bits of 2**-64 and 2**64: a row whose largest entry is between these is not scaled.
 LEAST_BITS, MOST_BITS = (BIAS - 64) << FRACTION_BITS, (BIAS + 64) << FRACTION_BITS
-# Bits of infinity. Those of NaN are larger, and those of finite magnitudes are smaller.
-INFINITE_BITS = (2 * BIAS + 1) << FRACTION_BITS
 # Two to this power and its inverse are normal floats.
 MOST_DOUBLINGS = 1000
 POWERS = np.append(2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS + 1), 0.0)
@@ -62,7 +67,10 @@ def score_rows(
 
     Entries of rows are cut to finite numbers. The squared norm is NaN if a feature is not finite.
     """
+    rows_ahead = 1 + NUMBERS_AHEAD // max(1, center.size)
     for i in range(len(features)):
+        for j in range(0, center.size, NUMBERS_IN_LINE):
+            prefetch(features, i + rows_ahead, j)
         score, square, largest = 0.0, 0.0, 0
         for j in range(center.size):
             value = np.float64(features[i, j])
@@ -162,7 +170,10 @@ def standardise(
     """
     n_features, width = center.size, rows.shape[1]
     intercept = n_features + target_in_row < width
+    rows_ahead = 1 + NUMBERS_AHEAD // max(1, n_features)
     for i in range(len(features)):
+        for j in range(0, n_features, NUMBERS_IN_LINE):
+            prefetch(features, i + rows_ahead, j)
         # Adding zero times a value turns an infinite one into NaN, and changes no other.
         target = (
             (targets[i] - shifts[0]) / shifts[1] + 0.0 * targets[i] if targets.size > 0 else 0.0

@@ -124,7 +124,9 @@ class SecondMoments(GaussianQuery):
                 steps = np.array([1.0, np.sqrt(2.0)]) / grid
                 add_rounded_squares()(sight.mapped, roots, steps, total)
                 continue
-            parts = (sight.mapped * roots).reshape(-1, width, roots.size)
+            # The next chunk overwrites ``mapped`` anyway.
+            parts = np.multiply(sight.mapped, roots, out=sight.mapped)
+            parts = parts.reshape(-1, width, roots.size)
             if block.alone:
                 for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
                     # Of a single record ``einsum`` would add the parts in another order.

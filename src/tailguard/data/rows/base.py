@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError
+from tailguard.data.rows.feature_loops import finite_rows
 from tailguard.noise.orders import Order
 
 CHUNK_ROWS = 1024
@@ -115,7 +116,7 @@ class RecordBlock:
 
     def void(self) -> NDArray[np.bool_]:
         """Return which records have a non-finite entry."""
-        finite = np.isfinite(self.features).all(axis=1)
+        finite = finite_rows(self.features)
         return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
 
     def check_features(self, n_features: int) -> None:
