@@ -128,7 +128,7 @@ def test_releases_that_are_not_charged_are_caught_by_comparing_spent_with_planne
     y = X[:, 0] + rng.standard_normal(2_000)
     problem = Problem(tg.losses.Squared(), 2_000, 2, intercept=True)
     guarantee = tg.GDP(1.0)
-    solver = WhitenedNewton(shares=replace(shares_for(problem, 1.0), target=0.1))
+    solver = WhitenedNewton(shares=replace(shares_for(problem, 1.0), target=0.05))
     plan = solver.plan(problem, guarantee)
     spent = []
     for kind in (Gate, ReusedHistogram, UnchargedHistograms):
