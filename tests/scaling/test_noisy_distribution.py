@@ -127,7 +127,7 @@ def test_bins_known_to_hold_records_count_where_noise_hides_them():
     known, all_of_them = NoisyDistribution.of(40.0 * weights, BINS, 11.0).bulk, weights.sum()
     draws = weights + 11.0 * rng.standard_normal((400, BINS.count))
     alone = np.array([NoisyDistribution.of(draw, BINS, 11.0).total for draw in draws])
-    held = np.array([NoisyDistribution.of(draw, BINS, 11.0, held=known).total for draw in draws])
+    held = np.array([NoisyDistribution.of(draw, BINS, 11.0, held=[known]).total for draw in draws])
     assert np.mean(alone < 0.5 * all_of_them) > 0.2
     assert np.mean(held < 0.5 * all_of_them) < 0.01
     assert np.mean(held) == pytest.approx(all_of_them, rel=0.05)
@@ -193,3 +193,14 @@ def test_records_spread_over_many_bins_are_seen_together(seed):
     assert masses[low:high].sum() > 0.0
     assert far_window(noise, 10.0, 30) is None
     assert far_window(noise, 10.0, 65) is None
+
+
+def test_records_beside_a_sure_bin_are_kept_and_lend_no_weight_to_noise_beyond_them():
+    """With them, and only with them, the fourteen bins beyond would stand out together."""
+    counts = np.where(np.arange(66) < 20, 1e4, 0.0)
+    counts[30:32], counts[32:46] = (110.0, 50.0), 11.0
+    bins = Bins("octaves", 0.0, 1.0, 66)
+    assert far_window(counts, 10.0, 31) == (31, 47)
+    seen = NoisyDistribution.with_far_bins(counts, bins, 10.0)
+    assert seen.last == 32
+    assert seen.mass[-1] > 0.0

@@ -1,6 +1,7 @@
 """Distributions estimated from noised histograms, to compute clip levels and scales."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -102,17 +103,18 @@ class NoisyDistribution:
         bins: Bins,
         noise_std: float,
         earlier: "NoisyDistribution | None" = None,
-        held: tuple[int, int] = (0, 0),
+        held: Iterable[tuple[int, int]] = (),
     ) -> "NoisyDistribution":
         """Keep the bulk at the most significant window, and other bins that surely hold records.
 
         Kept counts below zero become zero. ``earlier`` is a former release of the same bins. Beyond
-        the bulk of both releases, counts are averaged, since far records remain far. The bins from
-        ``held[0]`` to ``held[1]`` are known to hold records, so they are always kept.
+        the bulk of both releases, counts are averaged, since far records remain far. Windows of bins
+        that are known to hold records, ``held``, are always kept.
         """
         kept, first, last, significance = bulk_of(counts, noise_std)
         used, pooled, noise = counts, counts, noise_std
-        kept[slice(*held)] = True
+        for window in held:
+            kept[slice(*window)] = True
         if earlier is not None and earlier.counts is not None:
             part = earlier.noise_std**2 / (earlier.noise_std**2 + noise_std**2)
             pooled = part * counts + (1.0 - part) * earlier.counts
@@ -142,8 +144,11 @@ class NoisyDistribution:
     def with_far_bins(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
         """Keep far bins, too, that exceed the noise only together: those of ``far_window``."""
         seen = cls.of(counts, bins, noise_std)
-        window = far_window(counts, noise_std, seen.last)
-        return cls.of(counts, bins, noise_std, held=window) if window else seen
+        # Bins beside sure ones hold records, too. A window from these on would be mostly noise.
+        _, last = _grown(counts, seen.last - 1, seen.last, BIN_SIGNIFICANCE * noise_std)
+        window = far_window(counts, noise_std, last)
+        held = [(seen.last, last)] + [window] * (window is not None)
+        return cls.of(counts, bins, noise_std, held=held)
 
     @property
     def hidden(self) -> float:

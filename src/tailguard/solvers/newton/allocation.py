@@ -128,14 +128,14 @@ REGIMES = {
     # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
     # bound, slopes moved by .03 (at a mu of 20).
     "correction of a likelihood": Regime("likelihood alike", {
-        "correction": 0.75, "debiasing": 0.0, **BEFORE_CORRECTION,
+        "correction": 0.7, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
     # Counts are corrected with fewer records than other likelihoods. Noise hides the curvature that
     # intervals from rounds need, but the correction releases this curvature twice. Debiasing stays,
     # since rounds need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53
     # with it, .88 without; tests/solvers/newton/test_wild_fits.py).
     "correction of counts": Regime("counts alike", {
-        "correction": 0.75, **BEFORE_CORRECTION,
+        "correction": 0.7, **BEFORE_CORRECTION,
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
     "sample of a corrected likelihood": Regime("likelihood alike sampled", {
         "rounds": (2, 2, 4), "diagnostic_phases": (0, 2), "curvature_phases": (2,), "early": 2,

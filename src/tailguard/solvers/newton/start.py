@@ -202,7 +202,7 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
     counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
     # Weights and their noise differ from phase to phase, the lengths hardly.
     bulk = fit.clipping.rows.distribution.bulk
-    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=bulk)
+    distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=[bulk])
     weight = 1.0
     if equal_curvature:
         weight = float(geometry.loss.expected_curvature(fit.weights[-1]))
