@@ -19,7 +19,7 @@ LEARNED = {"center", "scale", "standardize", "poly", "cr", "cs", "cc", "te", "bs
 """Transforms of other packages that learn from all records."""
 
 MOST_FACTORS = 5
-"""The largest power of a formula, as in ``(a + b)**2``: formulaic writes out all of its products."""
+"""The largest power of terms, as in ``(a + b)**2``: formulaic writes out all products."""
 
 DEGREES = {1: "linear", 3: "spline"}
 """Degree of B-splines -> the name of the function."""
