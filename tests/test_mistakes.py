@@ -216,6 +216,11 @@ def test_an_attribute_of_other_packages_models_names_ours(name, ours):
     assert hasattr(fitted(), ours.partition("(")[0])
 
 
+def test_a_property_tells_which_attribute_it_lacks():
+    with pytest.raises(AttributeError, match="no attribute 'coef_'"):
+        _ = tg.SparseLinearRegression(n_nonzero=1, **BUDGET).support_
+
+
 @pytest.mark.parametrize(
     ("name", "ours"),
     [("OLS", "LinearRegression"), ("median", "quantile"), ("GLM", "PoissonRegression, Gamma.*")],

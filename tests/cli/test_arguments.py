@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from tailguard.checks import InputError
-from tailguard.cli.arguments import destination, labels_of, levels_of, names_of
+from tailguard.cli.arguments import destination, kept, labels_of, levels_of, names_of
 
 
 def test_quotes_protect_commas():
@@ -75,6 +75,12 @@ def test_an_answer_that_cannot_be_printed_is_written(
     monkeypatch.setattr(typer, "echo", unprinted)
     assert call(name, *files, *options, *budget, "--json", "--out", out).code == 2
     assert json.loads(out.read_text())["certificate"]["mode"] == "private"
+
+
+def test_an_answer_neither_printed_nor_written_is_told_as_paid_for(tmp_path):
+    out, told = tmp_path / "missing" / "answer.json", "is spent, and its answer is not printed"
+    with pytest.raises(InputError, match=told), kept(out, "{}"):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_what_cannot_be_printed_is_one_sentence(call, monkeypatch):

@@ -52,3 +52,9 @@ def test_texts_are_texts_alone():
     found = cell_texts(["a", b"b", np.str_("c"), ["d"], 1, None, ["e", "f"], np.array("g"), True])
     assert found == ["a", "b", "c", "d", None, None, None, "g", None]
     assert [type(text) for text in found[:4]] == [str] * 4
+
+
+def test_a_list_of_one_is_its_cell_and_a_longer_one_is_missing():
+    """As docs/nulls.md says."""
+    found = cell_numbers([[1], ("2.5",), np.array([True]), np.array(3.0), [], [1, 2], {1}])
+    np.testing.assert_array_equal(found, [1.0, 2.5, 1.0, 3.0, np.nan, np.nan, np.nan])

@@ -22,8 +22,8 @@ Value = TypeVar("Value")
 FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 """Errors of a disk, a file or a quota without room."""
 SPENT = (
-    "; the budget of the run is spent, and its answer is printed above: a run with --checkpoint "
-    "can write it again at no cost, by --resume"
+    "; the budget of the run is spent, and its answer is {}: a run with --checkpoint can write it "
+    "again at no cost, by --resume"
 )
 
 
@@ -253,25 +253,22 @@ def _writable(path: Path) -> bool:
     return os.access(path, os.W_OK)
 
 
-def write_text(path: Path, text: str, *, spent: bool = False) -> None:
-    """Write a file; if that fails, raise an ``InputError``.
-
-    ``spent`` adds what becomes of the budget of a run, whose answer is on the screen already.
-    """
-    with _written(path, SPENT if spent else ""):
+def write_text(path: Path, text: str, *, advice: str = "") -> None:
+    """Write a file; if that fails, raise an ``InputError`` that ends with ``advice``."""
+    with _written(path, advice):
         path.write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def kept(path: Path | None, text: str) -> Iterator[None]:
     """Within ``with``, print an answer that was paid for; then write it, printed or not."""
-    printed = False
+    whereabouts = "not printed either"
     try:
         yield
-        printed = True
+        whereabouts = "printed above"
     finally:  # the screen may be a closed pipe or a full disk
         if path is not None:
-            write_text(path, text, spent=printed)
+            write_text(path, text, advice=SPENT.format(whereabouts))
 
 
 @contextmanager

@@ -75,6 +75,8 @@ class CoefficientTables(Reported):
 
         def __getattr__(self, name: str) -> Any:
             """Refuse a name that there is not; say where other packages' attributes are found."""
+            if hasattr(type(self), name):  # a property that lacks another attribute
+                return object.__getattribute__(self, name)
             ours = [our for our, words in ELSEWHERE.items() if name in words.split()]
             advice = f": see {ours[0]}" if ours else ""
             raise AttributeError(

@@ -18,6 +18,7 @@ FORMULAS = [
     "cost ~ age + C(region)",
     "cost ~ age*region",
     "cost ~ (age + income + region)**2",
+    "cost ~ (age + income) ^ 5 + I(age**7)",
     "cost ~ log(income) + log1p(age) + I(age**2)",
     "cost ~ np.log(income) + {age**0.5} + age:log(income)",
     "cost ~ . - income",
@@ -86,6 +87,8 @@ REFUSED = {
     "cost ~ C(sex, Treatment('m'))": "C(x, levels=[baseline, ...])",
     "cost ~ {age / income}": "formula must be made of columns",
     "cost ~ region + region:age": "terms must have 'age' beside",
+    "cost ~ age**999999999": "must have powers of at most 5",
+    "cost ~ (age + income)^(1 - 1 + 30)": "must have powers of at most 5",
     "cost ~ agee": "must have a column 'agee'",
 }
 
@@ -101,6 +104,10 @@ def test_what_is_learned_or_unknown_is_refused_in_one_sentence(formula, table):
 def test_all_columns_are_those_without_another_role():
     schema = tg.Schema(drop=["a"], row_id="b", person="c", max_rows=2, weight="d", weight_bound=1)
     assert with_formula(schema, "y ~ .", list("yabcdx")).terms == ("x",)
+
+
+def test_a_name_of_digits_is_no_power():
+    assert with_formula(tg.Schema(), "y ~ `2020` + a**2", ["2020", "a"]).terms == ("2020", "a")
 
 
 def test_every_name_that_learns_is_refused_by_name():

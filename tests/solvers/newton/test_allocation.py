@@ -159,7 +159,8 @@ def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts
 def test_levels_and_weights_take_from_correction_and_rounds_alike(loss, part):
     plain = Problem(loss, 20_000, 6, intercept=True)
     levels = replace(plain, levels=((0, 1, 2), (3, 4)))
-    for problem in (plain, levels):
+    weighed = replace(plain, has_weights=not loss.link.log)  # with a log link nothing is corrected
+    for problem in (plain, levels, weighed):
         shares = shares_for(problem, 1.0)
         left = shares.rest(problem)
         assert shares.correction == pytest.approx(part * (shares.correction + left))

@@ -18,6 +18,9 @@ from tailguard.data.terms.term import Factor, term_of, unquoted
 LEARNED = {"center", "scale", "standardize", "poly", "cr", "cs", "cc", "te", "bs", "hashed", "lag"}
 """Transforms of other packages that learn from all records."""
 
+MOST_FACTORS = 5
+"""The largest power of terms, as in ``(a + b)**2``: formulaic writes out all products."""
+
 DEGREES = {1: "linear", 3: "spline"}
 """Degree of B-splines -> the name of the function."""
 
@@ -56,6 +59,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
     try:
         from formulaic.errors import FormulaicError  # noqa: PLC0415
         from formulaic.parser import DefaultFormulaParser  # noqa: PLC0415
+        from formulaic.parser.algos.tokenize import tokenize  # noqa: PLC0415
     except ImportError:
         raise InputError(
             "formula needs the package formulaic: pip install 'tailguard[formula]', or declare "
@@ -65,6 +69,7 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
         raise InputError(f"formula must be a text such as 'cost ~ age'; got {shown(formula)}.")
     context = {"__formulaic_variables_available__": [*columns]}
     try:
+        _check_powers([*tokenize(formula)], formula)
         parsed = DefaultFormulaParser().get_terms(formula, context=context)._to_dict()
     except (FormulaicError, SyntaxError, RecursionError):
         raise InputError(
@@ -93,6 +98,18 @@ def _sides(formula: Any, columns: Sequence[str]) -> tuple[str | None, list[Any]]
             f"{shown(formula)}: for a constant alone use tg.mean."
         )
     return (names[0].expr if names else None), [term for term in terms if term not in constant]
+
+
+def _check_powers(tokens: Sequence[Any], formula: str) -> None:
+    """Refuse large powers of terms; a power of numbers, as in I(x**9), is within one token."""
+    kinds = [(token.kind.value, str(token.token)) for token in tokens]
+    has_powers = any(kind == "operator" and ("**" in text or "^" in text) for kind, text in kinds)
+    numbers = [text for kind, text in kinds if kind != "name" and text.isdecimal()]
+    if has_powers and any(len(number) > 9 or int(number) > MOST_FACTORS for number in numbers):
+        raise InputError(
+            f"formula must have powers of at most {MOST_FACTORS}, such as (a + b)**2 for a, b and "
+            f"a:b; write I(x**9) for a power of numbers; got {shown(formula)}."
+        )
 
 
 def _factor(factor: Any, schema: Schema, levels: dict[str, list[str]], formula: str) -> str:
