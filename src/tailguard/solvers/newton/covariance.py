@@ -316,7 +316,7 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         (tail_hidden, powers.HIDDEN_TAIL),
     ]
     if powers.uneven_power(fit, variance.excess, variance.noise_std):
-        reasons.append((np.ones(beyond.size, dtype=bool), powers.UNEVEN))
+        reasons.append((np.ones(beyond.size, dtype=bool), powers.CLIPPED))
     return reasons
 
 

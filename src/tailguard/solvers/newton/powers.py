@@ -29,9 +29,7 @@ LARGEST_CLIPPED = 2.5
 # noise.
 UNEVEN_ROWS = 0.3
 HIDDEN_TAIL = "noise hides how far residuals reach, and whether they are skewed"
-SKEWED = "residuals are skewed, and clipping them moves a fit of this power"
-FEW_DECIDE = "a few far residuals decide a fit of this power, and they were clipped"
-UNEVEN = "residuals are larger in some rows, and clipping them moves a fit of this power"
+CLIPPED = "residuals are skewed, uneven or far: clipping them moves a fit of this power"
 
 
 def is_power(slopes: SlopeDistribution) -> bool:
@@ -48,11 +46,9 @@ def why_clipping_matters(fit: Fit, largest_hidden: float) -> str | None:
     slopes = fit.clipping.slopes
     if not is_power(slopes):
         return None
-    if slopes.skewed:
-        return SKEWED
     whole, clipped = (_variance(slopes, h) for h in (math.inf, fit.clipping.slope_limit))
-    if whole > LARGEST_CLIPPED * clipped:
-        return FEW_DECIDE
+    if slopes.skewed or whole > LARGEST_CLIPPED * clipped:
+        return CLIPPED
     return HIDDEN_TAIL if slopes.distribution.hidden > largest_hidden else None
 
 
