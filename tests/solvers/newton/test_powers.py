@@ -8,7 +8,7 @@ import pytest
 import tailguard as tg
 from support.fits import plain_fit
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton import powers
+from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.clipping import SlopeDistribution
 from tailguard.solvers.newton.schedule import SLOPE_BINS
 
@@ -34,35 +34,38 @@ def fit_of(loss, residuals, noise_std=3.0):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_normal_residuals_have_intervals_and_skewed_ones_have_none(loss):
-    assert powers.why_clipping_matters(fit_of(loss, RESIDUALS["normal"]), 0.02) is None
-    assert powers.why_clipping_matters(fit_of(loss, RESIDUALS["skewed"]), 0.02) == powers.CLIPPED
+    assert debiasing.why_clipping_matters(fit_of(loss, RESIDUALS["normal"]), 0.02) is None
+    assert (
+        debiasing.why_clipping_matters(fit_of(loss, RESIDUALS["skewed"]), 0.02)
+        == debiasing.MOVED_BY_CLIPPING
+    )
 
 
 def test_a_fit_that_follows_clipped_residuals_has_no_intervals():
     fit = fit_of(LOSSES["l4"], RESIDUALS["t3"])
-    assert powers.why_clipping_matters(fit, 0.02) == powers.CLIPPED
+    assert debiasing.why_clipping_matters(fit, 0.02) == debiasing.MOVED_BY_CLIPPING
 
 
 def test_a_tail_that_noise_hides_gives_no_intervals():
     fit = fit_of(LOSSES["l4"], RESIDUALS["normal"])
     hidden = fit.clipping.slopes.distribution.hidden
-    assert powers.why_clipping_matters(fit, 0.99 * hidden) == powers.HIDDEN_TAIL
-    assert powers.why_clipping_matters(fit, 1.01 * hidden) is None
+    assert debiasing.why_clipping_matters(fit, 0.99 * hidden) == debiasing.HIDDEN_TAIL
+    assert debiasing.why_clipping_matters(fit, 1.01 * hidden) is None
 
 
 @pytest.mark.parametrize("loss", OTHERS, ids=lambda loss: type(loss).__name__)
 def test_other_losses_are_not_judged(loss):
     fit = fit_of(loss, RESIDUALS["skewed"])
-    assert powers.why_clipping_matters(fit, 0.0) is None
-    assert not powers.uneven_power(fit, np.eye(2), 0.0)
+    assert debiasing.why_clipping_matters(fit, 0.0) is None
+    assert not debiasing.uneven_power(fit, np.eye(2), 0.0)
 
 
 @pytest.mark.parametrize(("noise_std", "uneven"), [(0.01, True), (1.0, False)])
 def test_residuals_that_are_larger_in_some_rows_count_beyond_their_noise(noise_std, uneven):
     fit = fit_of(LOSSES["l4"], RESIDUALS["normal"])
-    excess = np.diag([powers.UNEVEN_ROWS + 0.01, 0.0])
-    assert powers.uneven_power(fit, excess, noise_std) == uneven
-    assert not powers.uneven_power(fit, np.diag([powers.UNEVEN_ROWS - 0.01, 0.0]), noise_std)
+    excess = np.diag([debiasing.UNEVEN_ROWS + 0.01, 0.0])
+    assert debiasing.uneven_power(fit, excess, noise_std) == uneven
+    assert not debiasing.uneven_power(fit, np.diag([debiasing.UNEVEN_ROWS - 0.01, 0.0]), noise_std)
 
 
 def simulated(kind):
@@ -90,5 +93,5 @@ def test_intervals_of_l4_hold_or_a_reason_says_why_there_are_none(kind):
         assert ((low <= truth) & (high >= truth)).all()
         return
     assert np.isnan(low).all()
-    assert [*model.coef_frame()["reason"]] == [f"no interval: {powers.CLIPPED}"] * 3
-    assert any(powers.CLIPPED in note for note in model.notes_)
+    assert [*model.coef_frame()["reason"]] == [f"no interval: {debiasing.MOVED_BY_CLIPPING}"] * 3
+    assert any(debiasing.MOVED_BY_CLIPPING in note for note in model.notes_)

@@ -29,7 +29,7 @@ from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solutio
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
-from tailguard.solvers.newton import powers
+from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.choices import EXTRA_BOUND
 from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.newton import FitSession
@@ -228,7 +228,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     clipped = slopes.seen and fit.clipping.slope_limit < slopes.reach
     if clipped and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
         return "noise hides how large the largest targets are, and these move the fit"
-    return powers.why_clipping_matters(fit, _largest_hidden(geometry))
+    return debiasing.why_clipping_matters(fit, _largest_hidden(geometry))
 
 
 def _largest_hidden(geometry: Geometry) -> float:
@@ -313,10 +313,10 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
-        (tail_hidden, powers.HIDDEN_TAIL),
+        (tail_hidden, debiasing.HIDDEN_TAIL),
     ]
-    if powers.uneven_power(fit, variance.excess, variance.noise_std):
-        reasons.append((np.ones(beyond.size, dtype=bool), powers.CLIPPED))
+    if debiasing.uneven_power(fit, variance.excess, variance.noise_std):
+        reasons.append((np.ones(beyond.size, dtype=bool), debiasing.MOVED_BY_CLIPPING))
     return reasons
 
 
