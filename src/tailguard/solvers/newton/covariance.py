@@ -29,6 +29,7 @@ from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solutio
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
+from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.choices import EXTRA_BOUND
 from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.newton import FitSession
@@ -227,7 +228,12 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     clipped = slopes.seen and fit.clipping.slope_limit < slopes.reach
     if clipped and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
         return "noise hides how large the largest targets are, and these move the fit"
-    return None
+    return debiasing.why_clipping_matters(fit, _largest_hidden(geometry))
+
+
+def _largest_hidden(geometry: Geometry) -> float:
+    """Return the largest share of records that noise may hide in a bin beyond the seen ones."""
+    return LARGEST_HIDDEN[0 if geometry.units.intercept else 1]
 
 
 def _rare_outcomes(geometry: Geometry) -> bool:
@@ -289,9 +295,8 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
     This matters if the slope is many standard errors from zero. Other weights then move as well,
     by the inverse of the curvature.
     """
-    geometry = fit.geometry
+    geometry, slopes = fit.geometry, fit.clipping.slopes
     n_features = geometry.units.center.size
-    has_intercept, slopes = geometry.units.intercept, fit.clipping.slopes
     bent = (np.abs(fit.weights) > BENT * std)[:n_features] & geometry.often_beyond
     columns = np.flatnonzero(bent)
     inverse = geometry.matrix @ geometry.matrix[columns].T
@@ -302,16 +307,17 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         squares = np.maximum((geometry.matrix**2).sum(axis=1), 1e-300)
         excess = (geometry.matrix @ variance.excess * geometry.matrix).sum(axis=1) / squares
         uneven = excess > max(UNEVEN, 2.0 * variance.noise_std)
-    tail_hidden = np.zeros(beyond.size, dtype=bool)
-    largest, about_zero = LARGEST_HIDDEN
-    if slopes.seen and slopes.distribution.hidden > (largest if has_intercept else about_zero):
-        tail_hidden = share_of_constant(fit, std) > UNRESOLVED
-    return [
+    noise_hides = slopes.seen and slopes.distribution.hidden > _largest_hidden(geometry)
+    tail_hidden = (share_of_constant(fit, std) > UNRESOLVED) & noise_hides
+    reasons = [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
-        (tail_hidden, "noise hides how far residuals reach, and whether they are skewed"),
+        (tail_hidden, debiasing.HIDDEN_TAIL),
     ]
+    if debiasing.uneven_power(fit, variance.excess, variance.noise_std):
+        reasons.append((np.ones(beyond.size, dtype=bool), debiasing.MOVED_BY_CLIPPING))
+    return reasons
 
 
 def share_of_constant(fit: Fit, std: FloatArray) -> FloatArray:
