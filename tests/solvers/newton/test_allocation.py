@@ -147,7 +147,7 @@ def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(n
 
 def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts_are():
     for part in (0.99, 1.01):
-        mu = part * from_on("correction of amounts", 3) / 10_000
+        mu = part * from_on("correction of a likelihood", 3) / 10_000
         shares = shares_for(Problem(tg.losses.Gamma(), 10_000, 3, intercept=True), mu)
         assert (shares.correction > 0.0) == (part > 1.0)
 

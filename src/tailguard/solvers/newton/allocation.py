@@ -145,13 +145,14 @@ REGIMES = {
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
     # times their stated noise from the best fit.
     "correction": Regime("squares", {
-        "correction": 0.9, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
+        "correction": 0.6, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
-    # With less for the correction, real tables lose more and intervals are wider. Where events are
-    # rare, outcomes and counts lose more with as little left to their rounds (docs/trials.md).
-    "correction of amounts": Regime("amounts alike", {
+    # With many records rounds come close to the fit with little budget, and intervals are shorter
+    # the more is left to the correction. With fewer, noisier rounds lose up to two thirds
+    # more (former families). Rare outcomes and counts need their rounds (docs/trials.md).
+    "correction with many records": Regime("amounts alike", {
         "correction": 0.9,
-    }, above={"fixed": 2000.0, "size**1.5": 40.0}),
+    }, above={"fixed": 2000.0, "size**1.5": 320.0}),
 }  # fmt: skip
 # A unit of n * mu and the largest number of rounds, for residuals and for likelihoods. There are
 # 8 * (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the
@@ -240,6 +241,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
     squares = fits_squares(problem, robust=robust)
+    counts = link.log and problem.scored is not None and problem.scored.canonical
     facts = {
         "residual": link.residual,
         "bounded": bounded,
@@ -248,8 +250,8 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "kept": robust or bounded,
         "likelihood": link.curved,
         "log": link.log,
-        "counts": link.log and problem.scored is not None and problem.scored.canonical,
-        "amounts": link.log and problem.scored is not None and not problem.scored.canonical,
+        "counts": counts,
+        "amounts": squares or (link.log and problem.scored is not None and not counts),
         "outcomes": not link.scaled,
         "alike": not (link.log and (problem.has_offset or problem.has_weights)),
         "sampled": sampled,
