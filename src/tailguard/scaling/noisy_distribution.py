@@ -108,8 +108,8 @@ class NoisyDistribution:
         """Keep the bulk at the most significant window, and other bins that surely hold records.
 
         Kept counts below zero become zero. ``earlier`` is a former release of the same bins. Beyond
-        the bulk of both releases, counts are averaged, since far records remain far. Windows of bins
-        that are known to hold records, ``held``, are always kept.
+        the bulk of both releases, counts are averaged, since far records remain far. Bins in the
+        windows ``held`` are known to hold records, so they are always kept.
         """
         kept, first, last, significance = bulk_of(counts, noise_std)
         used, pooled, noise = counts, counts, noise_std
