@@ -146,8 +146,9 @@ class NoisyDistribution:
         seen = cls.of(counts, bins, noise_std)
         # Bins beside sure ones hold records, too. A window from these on would be mostly noise.
         _, last = _grown(counts, seen.last - 1, seen.last, BIN_SIGNIFICANCE * noise_std)
-        window = far_window(counts, noise_std, last)
-        held = [(seen.last, last)] + [window] * (window is not None)
+        held = [(seen.last, last)]
+        if window := far_window(counts, noise_std, last):
+            held.append(window)
         return cls.of(counts, bins, noise_std, held=held)
 
     @property
