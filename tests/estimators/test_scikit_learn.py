@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -16,6 +17,8 @@ import tailguard as tg
 from support.registered import ESTIMATORS
 from support.solvers import few_rounds
 from support.targets import target_for
+from tailguard.estimators.model_file import model_text
+from tailguard.gate.engine import Solved
 
 MODELS = [*ESTIMATORS.values()]
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -194,3 +197,39 @@ def test_private_fits_differ_and_simulations_repeat():
     assert (private[0] != private[1]).any()
     simulated = [tg.LinearRegression(**BUDGET, random_state=9).fit(X, y).coef_ for _ in range(2)]
     np.testing.assert_array_equal(*simulated)
+
+
+TABLE = pd.DataFrame(data(tg.LinearRegression)[0], columns=["a", "b", "c"])
+
+
+def shown_by(model):
+    """What a fitted model shows, stores and predicts."""
+    return model.summary(), model_text(model), model.predict(TABLE).tolist()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["refused", "interrupted at its end"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(tmp_path, monkeypatch, late):
+    """Coefficients keep the names of their columns, and the certificate is that of their fit."""
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.GDP(3.0))
+    table = TABLE.assign(y=TABLE["a"])
+    model = few_rounds(tg.LinearRegression, guarantee=tg.GDP(2.5), ledger=ledger)
+    before = shown_by(model.fit(table, target="y", columns=["a", "b", "c"]))
+    if late:
+        model.set_params(ledger=None)
+        monkeypatch.setattr(Solved, "notes", property(interrupted))
+    with pytest.raises(KeyboardInterrupt if late else tg.BudgetError):
+        model.fit(table, target="y", columns=["c", "b", "a"])
+    assert shown_by(model) == before
+
+
+def test_a_first_fit_that_fails_leaves_a_model_that_is_not_fitted(tmp_path):
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.GDP(1.0))
+    model = tg.LinearRegression(guarantee=tg.GDP(2.5), ledger=ledger)
+    with pytest.raises(tg.BudgetError):
+        model.fit(TABLE, TABLE["a"])
+    with pytest.raises(NotFittedError):
+        model.summary()

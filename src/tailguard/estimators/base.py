@@ -1,6 +1,7 @@
 """The base of all estimators: from arguments to a plan, a certificate and coefficients."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -242,13 +243,15 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             checkpoint=self.checkpoint,
             random_state=self.random_state,
         )
-        self._keep_columns(X, table.schema)
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             event = plan.event if check is None else Composed((check.event, plan.event))
             self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)  # may warn
+        fitted = copy(self)  # a run that fails leaves the earlier fit as it was
+        fitted._keep_columns(X, table.schema)
         assumed = (*self._assumptions(), *table.assumptions(bound=self.weight_bound))
         with progress_bar(check_boolean("verbose", self.verbose)):
-            self._keep(run(planned_solver, plan, gate, assumptions=assumed, check=check))
+            fitted._keep(run(planned_solver, plan, gate, assumptions=assumed, check=check))
+        self.__dict__ = vars(fitted)
         return self
 
     def _task(

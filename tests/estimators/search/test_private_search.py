@@ -260,6 +260,19 @@ def test_a_ledger_is_charged_once(tmp_path):
     ledger.verify()
 
 
+def test_a_search_that_fails_leaves_the_one_before(monkeypatch):
+    model = search([{}], n_tries=1, random_state=0).fit(X, Y)
+    before = model.explain(), model.report().to_html()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tg.SparseLinearRegression, "_keep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(candidates=[{"n_nonzero": 1}, {"n_nonzero": 2}]).fit(X, Y)
+    assert (model.explain(), model.report().to_html()) == before
+
+
 def test_a_second_search_without_a_ledger_is_warned_of():
     model = search([{}], n_tries=1)
     with warnings.catch_warnings():

@@ -1,6 +1,7 @@
 """Counted search: the best settings of a model, and the fitted model, for one budget."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -180,7 +181,8 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         plan = plan_search(tasks, scored_problem, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
             self._fits = all_fits(getattr(self, "_fits", ()), plan.event, plan.guarantee)
-        self.candidates_ = candidates
+        fitted = copy(self)  # a search that fails leaves the earlier one as it was
+        fitted.candidates_ = candidates
         gate = SelectionGate.over(
             table,
             guarantee=plan.guarantee,
@@ -189,10 +191,11 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             ledger=self.ledger,
             random_state=self.random_state,
         )
-        best_model, solved = self._search(plan, gate, models, table.assumptions())
+        best_model, solved = fitted._search(plan, gate, models, table.assumptions())
         best_model._keep_columns(X, table.schema)
         best_model._keep(solved)
-        self.best_estimator_ = best_model
+        fitted.best_estimator_ = best_model
+        self.__dict__ = vars(fitted)
         return self
 
     def _search(
