@@ -1,6 +1,7 @@
 """A ledger charges before it releases, keeps its cap, and outlives the process."""
 
 import pickle
+import warnings
 from datetime import date
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 import tailguard as tg
 from tailguard.checks import LONGEST_NAME, BudgetError, InputError, TailguardError
 from tailguard.gate import Gate
+from tailguard.ledger.store import one_sentence
 from tailguard.privacy.accounting.total_cost import calibrate, smallest_epsilon, total_mu
 from tailguard.privacy.events import (
     Approximate,
@@ -294,6 +296,23 @@ def test_what_cannot_be_settled_stays_charged_and_the_answer_is_kept(ledger, mon
         result = tg.mean(X, ledger=ledger, **FIT)
     assert np.isfinite(result.value).all()
     assert kinds(ledger) == ["created", "reserved"]
+
+
+def test_an_answer_is_kept_though_warnings_are_errors_and_none_says_that_nothing_is_charged(
+    ledger, monkeypatch
+):
+    def full(*_):
+        with one_sentence("budget.sqlite"):
+            raise OSError
+
+    monkeypatch.setattr(tg.Ledger, "_write_settlement", full)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("error", tg.BudgetWarning)
+        result = tg.mean(X, ledger=ledger, **FIT)
+    assert np.isfinite(result.value).all()
+    (warning,) = told
+    assert "stays unsettled: ledger 'budget.sqlite' must be a file" in str(warning.message)
+    assert "nothing is charged" not in str(warning.message)
 
 
 def test_the_total_adds_the_distance_of_sampled_noise(path):

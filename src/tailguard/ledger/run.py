@@ -1,12 +1,17 @@
 """The books of one run that is charged to a ledger."""
 
+import re
+import warnings
 from collections.abc import Callable, Sequence
 
-from tailguard.checks import warn_before_spending
+from tailguard.checks import BudgetWarning, warn_before_spending
 from tailguard.ledger.lines import Line
 from tailguard.privacy.books import MemoryBooks, Release
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.events import Event, Selected, event_from_dict
+
+NO_CHARGE = re.compile(r"[,;](?: and)? nothing is charged or released")
+"""What errors of a ledger say of a charge; it is not true of a run that was charged before."""
 
 
 class LedgerRun(MemoryBooks):
@@ -57,7 +62,15 @@ class LedgerRun(MemoryBooks):
             try:
                 line = self._write_settled(self._entries, self.releases, stopped_early)
             except Exception as error:  # results are released: a missing line must not lose them
-                warn_before_spending(f"{self._entries[0].describe()} stays unsettled: {error}")
+                _warn_of_unsettled(self._entries[0], error)
                 return
             left = line.data().get("charged")
             self._left = None if left is None else event_from_dict(left)
+
+
+def _warn_of_unsettled(entry: LedgerEntry, error: Exception) -> None:
+    """Warn that the end of a run is not written, and never raise: the run was charged."""
+    reason = NO_CHARGE.sub("", str(error))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", BudgetWarning)
+        warn_before_spending(f"{entry.describe()} stays unsettled: {reason}")
