@@ -251,7 +251,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         assumed = (*self._assumptions(), *table.assumptions(bound=self.weight_bound))
         with progress_bar(check_boolean("verbose", self.verbose)):
             fitted._keep(run(planned_solver, plan, gate, assumptions=assumed, check=check))
-        self.__dict__ = vars(fitted)
+        self.__dict__ = fitted.__dict__
         return self
 
     def _task(

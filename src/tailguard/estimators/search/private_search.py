@@ -195,7 +195,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         best_model._keep_columns(X, table.schema)
         best_model._keep(solved)
         fitted.best_estimator_ = best_model
-        self.__dict__ = vars(fitted)
+        self.__dict__ = fitted.__dict__
         return self
 
     def _search(
