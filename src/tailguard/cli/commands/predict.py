@@ -244,11 +244,12 @@ def _csv_texts(
     """Yield the file of predictions piece by piece, each with its number of rows."""
     for number, piece in enumerate(tables):
         columns = _predicted_columns(fitted, piece, observed)
-        n_unpredicted = n_without_interval = columns["prediction"].count(None)
+        n_without_interval = 0
         if asked:
             columns |= _interval_columns(fitted, piece, {**observed, **asked})
-            n_without_interval = columns["low"].count(None)
-        unpredicted.see(piece, n_unpredicted, n_without_interval - n_unpredicted)
+            both = zip(columns["prediction"], columns["low"], strict=True)
+            n_without_interval = sum(cell is not None and low is None for cell, low in both)
+        unpredicted.see(piece, columns["prediction"].count(None), n_without_interval)
         yield _csv_text(columns, header=number == 0), piece.n_rows
 
 
