@@ -239,6 +239,80 @@ def test_a_file_of_any_size_is_predicted_in_pieces(kind, model_file, request, ca
     assert f"Wrote {len(cells(whole))} predictions" in answer.out
 
 
+@pytest.fixture
+def rows(tmp_path):
+    """As many rows as an interval needs, in a file too."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.gamma(9.0, 5.0, 8_000), "years": rng.uniform(0.5, 2.0, 8_000)})
+    table["cost"] = 30.0 * table["age"] + rng.normal(0.0, 90.0, 8_000)
+    table["claims"] = rng.poisson(table["years"] * np.exp(0.02 * table["age"] - 1.0))
+    table["ill"] = (rng.logistic(size=8_000) + 0.05 * table["age"] > 2.0).astype(int)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    return table
+
+
+@pytest.mark.parametrize("kind", ["mean", "new"])
+def test_intervals_stand_beside_predictions(kind, rows, tmp_path, call, monkeypatch):
+    model = tg.LinearRegression(guarantee=tg.GDP(5.0), random_state=0)
+    model.fit(rows[["age"]], rows["cost"]).save(tmp_path / "model.json")
+    monkeypatch.setattr(sys.modules["tailguard.cli.commands.predict"], "ROWS_AT_ONCE", 3_000)
+    given = "--interval", kind, "--level", "0.9"
+    answer = call("predict", tmp_path / "model.json", tmp_path / "rows.csv", *given)
+    assert (answer.out.partition("\n")[0], answer.err) == ("prediction,low,high", SIMULATED)
+    expected = model.predict(rows[["age"]], interval=kind, level=0.9)
+    assert np.isfinite(expected).all()
+    ends = np.column_stack([numbers(answer.out, "low"), numbers(answer.out, "high")])
+    np.testing.assert_allclose(ends, expected, rtol=1e-12)
+
+
+def test_intervals_follow_the_link(rows, tmp_path, call):
+    options = {"guarantee": tg.GDP(5.0), "random_state": 0}
+    labels, rates = tg.LogisticRegression(**options), tg.PoissonRegression(**options)
+    labels.fit(rows[["age"]], rows["ill"]).save(tmp_path / "labels.json")
+    rates.fit(rows[["age"]], rows["claims"], exposure=rows["years"]).save(tmp_path / "rates.json")
+    file, given = tmp_path / "rows.csv", ("--interval", "mean")
+    text = call("predict", tmp_path / "labels.json", file, *given).out
+    assert text.startswith("prediction,probability,low,high\n")
+    low, high = labels.predict_proba(rows[["age"]], interval="mean").T
+    np.testing.assert_allclose(numbers(text, "low"), low, rtol=1e-12)
+    np.testing.assert_allclose(numbers(text, "high"), high, rtol=1e-12)
+    text = call("predict", tmp_path / "rates.json", file, *given, "--exposure", "years").out
+    ends = rates.predict(rows[["age"]], exposure=rows["years"], interval="mean")
+    np.testing.assert_allclose(numbers(text, "low"), ends[:, 0], rtol=1e-12)
+
+
+def test_a_row_without_an_interval_is_counted(model_file, csv_file, tmp_path, call):
+    """So small a budget gives this model predictions alone; they stand there as before."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age,region\n50,north\n,north\n40,south\n")
+    answer = call("predict", model_file, rows, "--interval", "mean")
+    plain = call("predict", model_file, rows)
+    assert answer.code == 0
+    assert cells(answer.out) == cells(plain.out)
+    assert cells(answer.out, "low") == cells(answer.out, "high") == ["", "", ""]
+    assert "2 rows have a prediction but no interval" in " ".join(answer.err.split())
+
+
+def test_intervals_that_a_model_cannot_have_are_refused_before_a_row(csv_file, tmp_path, call):
+    out, model = tmp_path / "out.csv", tmp_path / "model.json"
+    poisson = "--target", "claims", "--exposure", "years", "--model", "poisson"
+    fit(call, csv_file, model, *poisson)
+    for given, said in (
+        (("--interval", "new"), "--interval must be 'mean' for this model"),
+        (("--interval", "both"), "--interval must be one of 'mean', 'new'"),
+        (("--level", "0.9"), "--level must be given with --interval"),
+        (("--interval", "mean", "--level", "0.05"), "--level must be the share of intervals"),
+    ):
+        answer = call("predict", model, csv_file, "--out", out, *given)
+        assert (answer.code, out.exists()) == (2, False)
+        assert said in " ".join(answer.err.split())
+    sparse = "--target", "cost", "--model", "sparse-linear", "--keep", "1"
+    fit(call, csv_file, model, *sparse)
+    answer = call("predict", model, csv_file, "--interval", "mean")
+    assert answer.code == 2
+    assert "--interval must be for a model with intervals" in " ".join(answer.err.split())
+
+
 def test_exposures_that_cannot_be_used_are_counted(csv_file, tmp_path, call):
     out, rows = tmp_path / "counts.json", tmp_path / "rows.csv"
     fit(call, csv_file, out, "--target", "claims", "--model", "poisson", "--exposure", "years")

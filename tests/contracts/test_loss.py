@@ -149,6 +149,21 @@ def test_slope_is_the_derivative_of_the_value(loss):
 
 
 @each_loss
+def test_value_is_total(loss):
+    """A value that overflows, as log(cosh(score)) does from 711 on, is infinite far out.
+
+    Exponentials of a log link are, whatever they are computed by.
+    """
+    far = np.array([-1e4, -720.0, -50.0, 50.0, 720.0, 1e4])
+    step = 1e-4 * np.abs(far)
+    for target in [] if loss.link.log else targets_of(loss):
+        high, low = loss.value(far + step, target), loss.value(far - step, target)
+        overflow = "value overflows at a score for which it is small: rewrite its formula"
+        assert np.isfinite([high, low]).all(), overflow
+        assert_allclose((high - low) / (2.0 * step), loss.slope(far, target), rtol=1e-4, atol=1e-9)
+
+
+@each_loss
 def test_slope_never_falls(loss):
     grid = np.concatenate([GRID, np.linspace(-800, 800, 1001), [-1e308, 1e308]])
     for target in targets_of(loss):

@@ -34,6 +34,13 @@ def test_a_report_is_written_and_read_back():
     assert (found.tables, found.stated) == (report.tables, report.stated)
 
 
+def test_a_report_is_one_line_where_it_is_shown():
+    """A notebook whose cell ended with model.report(path) showed the whole certificate."""
+    shown = repr(example())
+    assert "\n" not in shown
+    assert shown == "<Report of mean, mode: private; save(path) writes the page>"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -138,6 +138,9 @@ def test_a_histogram_is_that_of_the_result(frame, ax):
     values, edges, _ = stairs.get_data()
     assert values.tolist() == found.counts[0, 1:-1].tolist()
     assert edges.tolist() == [20.0, 40.0, 50.0]
+    below, *_, above = found.counts[0]
+    (label,) = ax.get_legend_handles_labels()[1]
+    assert label == f"age (not drawn: {below:,.0f} below, {above:,.0f} above)"
     [noise] = ax.collections
     ends = [[low[1], high[1]] for low, high in noise.get_segments()]
     expected = [[count - 2.0 * found.noise_std, count + 2.0 * found.noise_std] for count in values]
@@ -175,6 +178,7 @@ def test_a_table_of_two_columns_has_a_square_a_pair(levels, ax):
     said = words(ax)
     assert said == [f"{count:,.0f}" for count in found.counts.ravel()]
     assert f"{found.noise_std:,.3g}" in ax.get_title()
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("region", "ill")
 
 
 def test_a_count_has_one_bar_and_its_interval(levels, ax):

@@ -144,6 +144,57 @@ def test_zeros_and_ones_that_are_seen_have_an_interval():
     assert np.allclose(found.mean, 0.06, atol=0.01)
 
 
+@pytest.mark.long
+def test_intervals_of_counts_that_look_like_zeros_and_ones_hold():
+    """Noise hides the few that exceed one: half of such intervals missed."""
+    held = given = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 7])
+        claims = rng.negative_binomial(0.5, 1.0 / 1.12, (24_000, 3)).astype(float)
+        found = tg.describe(claims, correlations=False, random_state=seed, **PROMISE)
+        estimates = found.solved.solution.quantiles.estimates
+        known = np.isfinite(found.mean_high[0]) & [each.like_indicator for each in estimates]
+        own = claims.mean(axis=0)
+        held += (known & (found.mean_low[0] <= own) & (own <= found.mean_high[0])).sum()
+        given += known.sum()
+    assert given >= 12
+    assert held >= 0.9 * given
+
+
+def test_intervals_of_zeros_and_ones_are_hardly_wider_than_their_sampling():
+    ones = zeros_and(lambda _, shape: np.ones(shape), 1, share=0.4, shape=(20_000, 3))
+    found = tg.describe(ones, correlations=False, random_state=0, **PROMISE)
+    width = (found.mean_high - found.mean_low)[0] / 2.0 / 1.96
+    assert (width < 1.3 * ones.std(axis=0) / math.sqrt(len(ones))).all()
+
+
+@pytest.mark.long
+def test_ratios_of_counts_by_group_hold():
+    """Of two groups of a motor portfolio 64 % and 43 % of these intervals held."""
+    rng = np.random.default_rng(0)
+    area = rng.choice([*"abcde"], 120_000)
+    claims = rng.negative_binomial(0.5, 1.0 / 1.11, area.size)
+    table = pd.DataFrame({"area": area, "claims": claims, "predicted": 0.05})
+    own = table.groupby("area")[["claims", "predicted"]].sum()
+    own = (own["claims"] / own["predicted"]).to_numpy()
+    held = given = 0
+    for seed in range(8):
+        found = tg.actual_expected(
+            table,
+            "claims",
+            "predicted",
+            by="area",
+            schema={"categorical": {"area": [*"abcde"]}},
+            random_state=seed,
+            **PROMISE,
+        )
+        known = np.isfinite(found.high[:5])
+        held += (known & (found.low[:5] <= own) & (own <= found.high[:5])).sum()
+        given += known.sum()
+    assert given >= 20
+    assert held >= 0.9 * given
+
+
 def test_a_mean_of_zeros_and_far_cells_that_noise_hides_is_withheld():
     """Cut at one they look like ones: of 59 such intervals none held the mean, of some 90."""
     claims = zeros_and(lambda rng, shape: rng.exponential(1_500.0, shape), 0)

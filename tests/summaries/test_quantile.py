@@ -216,6 +216,23 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
     assert result.noise_std < 5.0
 
 
+def test_an_edge_beside_zeros_is_zero():
+    """It was shown as 6.8e-49."""
+    cost = np.where(np.arange(20_000) % 3 == 0, 0.0, np.exp(np.linspace(0.0, 5.0, 20_000)))
+    found = tg.histogram(pd.DataFrame({"cost": cost}), 8, random_state=0, **PROMISE)
+    assert found.edges[0, 0] == 0.0
+    assert found.counts[0, 0] == pytest.approx(20_000 / 3, abs=100)
+
+
+@pytest.mark.parametrize("summary", [tg.describe, tg.quantile, tg.histogram, tg.variance])
+def test_columns_that_make_groups_need_not_be_chosen_too(summary):
+    options = {"by": "region", "schema": SCHEMA, "random_state": 0, **PROMISE}
+    found = summary(table(), columns=["normal"], **options).to_frame()
+    pd.testing.assert_frame_equal(
+        found, summary(table(), columns=["normal", "region"], **options).to_frame()
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -227,10 +244,6 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
             "edges must be finite and rise",
         ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
-        (
-            lambda: tg.quantile(table(), columns=["normal"], by="region", schema=SCHEMA, **PROMISE),
-            "none is declared among those that are read: .* list the column in columns=",
-        ),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
         (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),
         (lambda: tg.count(table(), [], schema=SCHEMA, **PROMISE), "where must map"),

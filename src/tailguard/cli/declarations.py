@@ -48,13 +48,15 @@ REMEDIES: Remedies = {
 def declared_schema(given: Mapping[str, Any]) -> Schema:
     """Return the schema of a schema file and the options, which must not declare the same thing.
 
-    ``given`` has options by name. Its ``columns`` selects columns that the file declares.
+    ``given`` has options by name. Its ``columns`` selects columns that the file declares, and
+    ``groups`` has the names of those that make groups.
     """
     path, columns = given.get("schema"), given.get("columns")
     features, drop, classes = given.get("features"), given.get("drop"), given.get("classes")
     stored = Schema() if path is None else Schema.load(path)
     if columns is not None:
-        stored = restricted(stored, names_of("--columns", columns))
+        chosen = (*names_of("--columns", columns), *given.get("groups", ()))
+        stored = restricted(stored, tuple(dict.fromkeys(chosen)))
     levels = levels_of(given.get("categorical") or []) or None
     constants = constants_of(given.get("missing") or [], levels or stored.categorical) or None
     return stored.with_declared(

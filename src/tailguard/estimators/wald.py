@@ -241,12 +241,21 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + level / 2.0))
 
 
-def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
-    """Return both ends of the interval of each row's score, for features as the fit reads them."""
+def check_interval(model: Any, kind: str, level: float) -> tuple[float, float, float]:
+    """Return the half-width in standard errors, and the residual quantiles of a new record.
+
+    Raise if the model has no interval of this kind.
+    """
     check_choice("interval", kind, KINDS)
     reach = normal_quantile(level)
     standard_errors(model)  # raises if the solver has no standard errors
     below, above = _residual_quantiles(model, level) if kind == "new" else (0.0, 0.0)
+    return reach, below, above
+
+
+def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
+    """Return both ends of the interval of each row's score, for features as the fit reads them."""
+    reach, below, above = check_interval(model, kind, level)
     ends = []
     for features in pieces:
         score, std = _scores(model, features)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailguard.checks import InputError, check_version, shown
+from tailguard.printable import printable
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.budget import stage_shares
 from tailguard.report.exports import nist_fields, registry_record
@@ -72,7 +73,7 @@ class Stated:
                 raise InputError(f"{name} must be a text or None; got {shown(value)}.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Report:
     """The content of a report.
 
@@ -114,6 +115,11 @@ class Report:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, str] | None = None
     stated: Stated = Stated()
+
+    def __repr__(self) -> str:
+        """Name the report in one line: notebooks show what the last line of a cell returns."""
+        mode = self.certificate.mode
+        return f"<Report of {printable(self.subject)}, mode: {mode}; save(path) writes the page>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data, in which an unknown number is None."""

@@ -139,7 +139,8 @@ def histogram(
     """Draw the bins of a histogram, with error bars of two standard deviations of the noise.
 
     ``result`` comes from ``tg.histogram``. Since units differ, ``columns`` may select some of its
-    columns. Cells up to the first edge and beyond the last one are not drawn.
+    columns. Cells up to the first edge and beyond the last one are not drawn; the legend counts
+    them.
 
     Examples
     --------
@@ -158,7 +159,8 @@ def histogram(
     for name, label, edges, counts in rows:
         if name in selected:
             bins, middles = counts[1:-1], (edges[1:] + edges[:-1]) / 2.0
-            ax.stairs(bins, edges, label=label, fill=True, alpha=0.5)
+            outside = f"not drawn: {counts[0]:,.0f} below, {counts[-1]:,.0f} above"
+            ax.stairs(bins, edges, label=f"{label} ({outside})", fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
     ax.set_ylabel("cells")
     name_curves(ax)
@@ -192,6 +194,8 @@ def counts(result: Any, ax: "Axes | None" = None) -> "Axes":
                 result, ax, table, names, column_labels, "{:,.0f}", cmap="Blues", vmin=0.0
             )
             ax.set_title(f"records, privacy noise {result.noise_std:,.3g}")
+            ax.set_xlabel(result.names[-1])
+            ax.set_ylabel(", ".join(result.names[:-1]))
             return ax
         names, values, half_widths = list(column_labels), result.counts, 2.0 * result.noise_std
     elif hasattr(result, "value") and hasattr(result, "noise_std") and np.ndim(result.value) == 0:

@@ -132,7 +132,7 @@ def variance(
     def make(table: SummaryTable) -> Statistics:
         return Statistics(table.needs_numbers(), table.groups(by)[1], moments=True)
 
-    solved, solution, table = released(X, make, **options)
+    solved, solution, table = released(X, make, by=by, **options)
     moments = solution.moments
     assert moments is not None
     value, std, noise = (

@@ -233,7 +233,7 @@ def describe(
             spend=factors,
         )
 
-    solved, solution, table = released(X, make, **options)
+    solved, solution, table = released(X, make, by=by, **options)
     return _description(solution, table, table.groups(by)[0], levels, solved)
 
 

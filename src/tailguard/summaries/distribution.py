@@ -267,7 +267,7 @@ class DistributionEstimate:
         if alone and mass * self.total > STANDS_OUT * noise_std:
             low, high = map(float, self.edges[place : place + 2])
             return roundest(math.nextafter(low, math.inf), high)
-        return _zero_if_tiny(float(self.at(np.array([level]))[0]))
+        return zero_if_tiny(float(self.at(np.array([level]))[0]))
 
     def interval(self, level: float, z: float) -> tuple[float, float]:
         """Return the interval in which the true function may reach a level.
@@ -295,7 +295,7 @@ class DistributionEstimate:
             high = self._leave(int(above[0]), -1, level, slack)
         if math.isfinite(high - low):
             low, high = self._with_values_beside(low, high)
-        return _zero_if_tiny(low), _zero_if_tiny(high)
+        return zero_if_tiny(low), zero_if_tiny(high)
 
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
         """Extend an interval to a near edge if cells are far denser just beyond an end than inside.
@@ -371,7 +371,7 @@ def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
 
 
-def _zero_if_tiny(edge: float) -> float:
+def zero_if_tiny(edge: float) -> float:
     """Return an edge of a bin; where only noise is detected beside zero, it counts as zero."""
     return 0.0 if abs(edge) <= LARGEST_ZERO else edge
 

@@ -165,9 +165,20 @@ def clipping_bias_of(
         with np.errstate(all="ignore"):
             lost.append(_excess_above(points, tail - beyond, noise, cut))
     if estimate.like_indicator:
-        return 0.0, 0.0
+        return 0.0, _hidden_above_one(estimate)
     (above_high, unsure_high), (below_low, unsure_low) = lost
     return above_high - below_low, math.hypot(unsure_high, unsure_low)
+
+
+def _hidden_above_one(estimate: DistributionEstimate) -> float:
+    """Return the mean excess over one that noise may hide in a column like zeros and ones.
+
+    Counts look like that if few exceed one. Those that do are taken as two. No more may be hidden
+    than there are ones.
+    """
+    above = 1.0 - np.interp([0.5, 1.0], estimate.edges, estimate.shares)
+    noise = float(np.interp(1.0, estimate.edges, estimate.noise_of_shares(1.0, seen=True)))
+    return float(min(above[1] + DEVIATIONS * noise, above[0]))
 
 
 def _excess_above(

@@ -137,7 +137,7 @@ def quantile(
     def make(table: SummaryTable) -> Statistics:
         return Statistics(table.needs_numbers(), table.groups(by)[1], levels)
 
-    solved, solution, table = released(X, make, **options)
+    solved, solution, table = released(X, make, by=by, **options)
     value, low, high = quantiles_of(solution, levels)
     assert solution.quantiles is not None
     groups, names = table.rows(by)
@@ -282,7 +282,7 @@ def histogram(
             return Statistics(columns, grouping, bins=bins)
         return Statistics(columns, grouping, edges=(public,) * (len(groups) * len(columns)))
 
-    solved, solution, table = released(X, make, **options)
+    solved, solution, table = released(X, make, by=by, **options)
     counts, used_edges = solution.counts
     groups, names = table.rows(by)
     return HistogramResult(

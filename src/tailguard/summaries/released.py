@@ -161,9 +161,8 @@ def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tup
     chosen = (names,) if isinstance(names, str) else tuple(names)
     if not declared:
         raise InputError(
-            f"{parameter} must name columns of declared levels, and none is declared among those "
-            "that are read: give schema={'categorical': {name: [levels]}}, and list the column in "
-            "columns= as well where that is given."
+            f"{parameter} must name columns of declared levels, and none is declared: give "
+            "schema={'categorical': {name: [levels]}}."
         )
     for name in chosen:
         check_choice(parameter, name, declared)
@@ -183,6 +182,7 @@ def released(
     make: Callable[[SummaryTable], Statistics],
     *,
     reads: Sequence[str] = (),
+    by: str | Sequence[str] | None = None,
     columns: Any = None,
     row_id: str | None = None,
     order: str = "file",
@@ -202,7 +202,12 @@ def released(
     assumptions: tuple[str, ...] = (),
     conditions: tuple[str, ...] = (),
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
-    """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need."""
+    """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need.
+
+    If ``columns`` are chosen, those that make groups are read as well.
+    """
+    if by is not None and isinstance(columns, list | tuple):
+        columns = list(dict.fromkeys([*columns, *named_columns("by", by, schema)]))
     requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)

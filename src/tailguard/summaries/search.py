@@ -201,6 +201,12 @@ class FoundQuantiles:
         times the error of another sample of records.
         """
         levels, rows = np.array(self._search.levels), []
+        steps = 1 if sampling else self._search.steps
+        n_edges = levels.size * (2 * steps + 1 if offset else 1)
+        # Noise may hide cells above one in a column like zeros and ones: an edge there shows them.
+        with_one = n_edges < self._search.most_edges and any(
+            each.like_indicator for each in self.estimates
+        )
         for estimate in self.estimates:
             edge_levels = levels
             if offset:
@@ -212,12 +218,14 @@ class FoundQuantiles:
                     )
                     for level in self._search.levels
                 ]
-                steps = 1 if sampling else self._search.steps
                 beside = offset * np.outer(np.arange(1, steps + 1) / steps, spreads)
                 edge_levels = np.concatenate(
                     [(levels - beside).ravel(), levels, (levels + beside).ravel()]
                 )
-            rows.append(np.sort(estimate.at(edge_levels)))
+            row = estimate.at(edge_levels)
+            if with_one:
+                row = np.append(row, 1.0 if estimate.like_indicator else row[-1])
+            rows.append(np.sort(row))
         edges, self.noise_std = np.array(rows), self.noise_of(stage)
         counts = gate.ask(self._search.query(edges.shape[1]), edges, stage)
         for estimate, row, counted in zip(self.estimates, edges, counts, strict=True):

@@ -30,7 +30,7 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate
+from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
 from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
 
@@ -289,7 +289,7 @@ def _even_edges(estimate: DistributionEstimate, bins: int) -> FloatArray:
     inside = np.flatnonzero((shares > 0.01 + slack) & (shares < 0.99 - slack))
     if not inside.size:
         inside = np.array([1, shares.size - 2])
-    low, high = float(estimate.edges[inside[0]]), float(estimate.edges[inside[-1]])
+    low, high = (zero_if_tiny(float(estimate.edges[place])) for place in (inside[0], inside[-1]))
     return np.linspace(low, max(high, math.nextafter(low, math.inf)), bins + 1)
 
 

@@ -106,6 +106,17 @@ def test_all_columns_are_those_without_another_role():
     assert with_formula(schema, "y ~ .", list("yabcdx")).terms == ("x",)
 
 
+def test_a_formula_may_repeat_the_target_of_its_schema():
+    schema = tg.Schema(target="cost")
+    assert with_formula(schema, "cost ~ age", ["age", "cost"]) == with_formula(
+        schema, "~ age", ["age", "cost"]
+    )
+    for text in ("cost ~ .", "~ ."):
+        assert with_formula(schema, text, ["age", "cost"]).terms == ("age",)
+    with pytest.raises(tg.InputError, match="target must be declared once"):
+        with_formula(schema, "age ~ cost", ["age", "cost"])
+
+
 def test_a_name_of_digits_is_no_power():
     assert with_formula(tg.Schema(), "y ~ `2020` + a**2", ["2020", "a"]).terms == ("2020", "a")
 

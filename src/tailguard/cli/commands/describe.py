@@ -96,7 +96,8 @@ def describe(
     guarantee = promise_of(epsilon, delta, pure=pure)
     check_explain(explain, json=json)
     table = opened_table(file, engine)
-    declared = declared_schema({**given, "columns": columns})
+    groups = () if by is None else names_of("--by", by)
+    declared = declared_schema({**given, "columns": columns, "groups": groups})
     schema = declared.settled(table.names, table.where)
     table.check_types(schema.numeric)
     arguments: dict[str, Any] = {"schema": schema, "guarantee": guarantee, "order": given["order"]}
@@ -104,8 +105,8 @@ def describe(
     if quantiles is not None:
         allowed = "numbers from 0 to 1, such as 0.5,0.99"
         arguments["q"] = numbers_of("--quantiles", quantiles, allowed)
-    if by is not None:
-        arguments["by"] = names_of("--by", by)
+    if groups:
+        arguments["by"] = groups
     if out is not None:
         destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     print_undeclared(declared, table, "--columns", by_cell=True, json=json)

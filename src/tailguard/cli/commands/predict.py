@@ -8,6 +8,11 @@ or, with more than two classes, of each class. A model that was fitted with
 exposures predicts rates, for an exposure of 1; with --exposure it predicts
 counts for that column's exposures. --offset works alike.
 
+--interval mean adds columns low and high: the 95 % interval of the expected
+target of each row or, of two classes, of the probability. It covers sampling and
+privacy noise of the fit. --interval new adds those of a new record's target, for
+linear, huber, quantile and lp models. --level 0.9 changes the level.
+
 As in the fit, a feature beyond its bound counts as the bound; the model file
 lists the bounds. --extrapolate linear uses such features unchanged.
 
@@ -21,6 +26,7 @@ the rows that they are made for: guard them as you guard FILE.
   tailguard predict model.json new_claims.parquet --out predictions.csv
   tailguard predict model.json 'new_claims/*.parquet' --out predictions.csv
   tailguard predict counts.json new_claims.csv --exposure years
+  tailguard predict model.json new_claims.csv --interval mean --level 0.9
 """
 
 import csv
@@ -78,6 +84,12 @@ def predict(
     extrapolate: Annotated[
         str | None, options.typed("bounded|linear", "Whether features count as their bounds.")
     ] = None,
+    interval: Annotated[
+        str | None, options.typed("mean|new", "Add both ends of an interval of each row.")
+    ] = None,
+    level: Annotated[
+        float | None, options.typed("NUMBER", "The level of --interval; 0.95 by default.")
+    ] = None,
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write them (CSV); the screen by default.")
     ] = None,
@@ -100,6 +112,7 @@ def predict(
         from tailguard.estimators.base import EXTRAPOLATIONS  # noqa: PLC0415 (loads scikit-learn)
 
         fitted.extrapolate = check_choice("--extrapolate", extrapolate, EXTRAPOLATIONS)
+    asked = _asked_interval(fitted, interval, level)
     if out is not None:
         destination(out, model, file)
     table = opened_path(file)
@@ -108,7 +121,8 @@ def predict(
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, table.names, table.where)
     unpredicted = _MissingPredictions(fitted, observed)
-    texts = _csv_texts(fitted, pieces(table, names, ROWS_AT_ONCE), observed, unpredicted)
+    tables = pieces(table, names, ROWS_AT_ONCE)
+    texts = _csv_texts(fitted, tables, observed, asked, unpredicted)
     if out is None:
         for text, _ in texts:
             typer.echo(text, nl=False)
@@ -131,8 +145,26 @@ def _load_table_model(path: Path) -> Any:
     return fitted
 
 
+def _asked_interval(fitted: Any, interval: str | None, level: float | None) -> dict[str, Any]:
+    """Return the arguments of an interval, or none; refuse what the model cannot have."""
+    from tailguard.estimators.wald import check_interval  # noqa: PLC0415 (loads SciPy)
+
+    if interval is None:
+        if level is not None:
+            raise InputError("--level must be given with --interval mean or new.")
+        return {}
+    if len(getattr(fitted, "classes_", ())) > 2 or fitted.coef_std_ is None:
+        raise InputError(
+            "--interval must be for a model with intervals, of numbers or of two classes; got "
+            f"a {model_name(fitted)} one without."
+        )
+    level = 0.95 if level is None else level
+    check_interval(fitted, interval, level)
+    return {"interval": interval, "level": level}
+
+
 class _MissingPredictions:
-    """Counts rows without a prediction, their unusable cells, and their unfitted levels."""
+    """Counts rows without a prediction or interval, their unusable cells and unfitted levels."""
 
     def __init__(self, estimator: Any, observed: dict[str, str]) -> None:
         schema, reasons = estimator.schema_, estimator.reasons_
@@ -140,13 +172,17 @@ class _MissingPredictions:
         unseen = {name for name, reason in reason_of_name if reason == NO_RECORDS}
         self.schema, self.observed = schema, observed
         self.unseen = [name for name in schema.categorical if f"{name}={OTHER}" in unseen]
-        self.n_rows = 0
+        self.n_rows = self.n_without_interval = 0
         self.cells: Counter[str] = Counter()
         self.others: Counter[str] = Counter()
 
-    def see(self, piece: Table, n_unpredicted: int) -> None:
-        """Count the unusable cells of a piece with ``n_unpredicted`` rows without a prediction."""
+    def see(self, piece: Table, n_unpredicted: int, n_without_interval: int) -> None:
+        """Count the unusable cells of a piece with ``n_unpredicted`` rows without a prediction.
+
+        ``n_without_interval`` more rows have a prediction, but no interval.
+        """
         self.n_rows += n_unpredicted
+        self.n_without_interval += n_without_interval
         for frame in piece.batches(self.schema.features or (), piece.n_rows):
             if n_unpredicted:
                 unusable = ~np.isfinite(feature_marks(frame, self.schema))
@@ -167,6 +203,12 @@ class _MissingPredictions:
             yield (
                 f"{subject} no prediction, since cells are empty, unreadable or of void levels"
                 f"{exposures} {where}."
+            )
+        if count := self.n_without_interval:
+            subject = "1 row has" if count == 1 else f"{count} rows have"
+            yield (
+                f"{subject} a prediction but no interval, since a coefficient that they need has "
+                "none; tailguard report names the reasons."
             )
         for name, count in self.others.items():
             subject = "1 row has" if count == 1 else f"{count} rows have"
@@ -193,13 +235,33 @@ def _counts(names: Iterable[str], columns: NDArray[np.bool_]) -> dict[str, int]:
 
 
 def _csv_texts(
-    fitted: Any, tables: Iterable[Table], observed: dict[str, str], unpredicted: _MissingPredictions
+    fitted: Any,
+    tables: Iterable[Table],
+    observed: dict[str, str],
+    asked: dict[str, Any],
+    unpredicted: _MissingPredictions,
 ) -> Iterator[tuple[str, int]]:
     """Yield the file of predictions piece by piece, each with its number of rows."""
     for number, piece in enumerate(tables):
-        predicted = _predicted_columns(fitted, piece, observed)
-        unpredicted.see(piece, predicted["prediction"].count(None))
-        yield _csv_text(predicted, header=number == 0), piece.n_rows
+        columns = _predicted_columns(fitted, piece, observed)
+        n_without_interval = 0
+        if asked:
+            columns |= _interval_columns(fitted, piece, {**observed, **asked})
+            both = zip(columns["prediction"], columns["low"], strict=True)
+            n_without_interval = sum(cell is not None and low is None for cell, low in both)
+        unpredicted.see(piece, columns["prediction"].count(None), n_without_interval)
+        yield _csv_text(columns, header=number == 0), piece.n_rows
+
+
+def _interval_columns(fitted: Any, table: Table, asked: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return both ends of each row's interval; None if it has none."""
+    predict = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.predict
+    ends = predict(table, **asked)
+    known = ~np.isnan(ends).any(axis=1)
+    return {
+        name: _without_unknown(values, known)
+        for name, values in zip(("low", "high"), ends.T, strict=True)
+    }
 
 
 def _predicted_columns(fitted: Any, table: Table, observed: dict[str, str]) -> dict[str, list[Any]]:

@@ -37,7 +37,7 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
     ('cost', ('log(age)', 'sex'), {'sex': ('f', 'm')})
     """
     other_roles = {*schema.drop, schema.exposure, schema.offset, schema.weight}
-    other_roles |= {schema.row_id, schema.person}
+    other_roles |= {schema.row_id, schema.person, schema.target}
     target, right = _sides(formula, [name for name in columns if name not in other_roles])
     levels: dict[str, list[str]] = {}
     terms = [
@@ -51,6 +51,8 @@ def with_formula(schema: Schema, formula: Any, columns: Sequence[str]) -> Schema
     used = [column for text in terms for column in term_of(text).columns]
     declared = replace(schema, **declared_for(schema, dict.fromkeys(used)))
     declared = replace(declared, categorical={**declared.categorical, **levels})
+    if target == schema.target:
+        target = None  # formula and schema agree
     return declared.with_declared(target=target, terms=terms)
 
 
