@@ -121,12 +121,15 @@ def _release_moments(
         lengths = _release_lengths(session, view, state, names[0])
     stage = session.stage(names[1])
     sizes = session.n_rows(stage), session.problem.n_features, stage.mu
-    level = lengths.quantile(0.5)
+    squares, level, least = lengths.points**2, lengths.quantile(0.5), math.inf
     for candidate in map(float, lengths.edges[1:]):
-        noise = SecondMoments(view, candidate, candidate).noise_std(*sizes)
-        typical = lengths.mean(np.minimum(lengths.points, candidate) ** 2) / view.width
-        if candidate > level and noise_level(noise, view.width) <= most_noise * typical:
-            level = candidate
+        noise_std = SecondMoments(view, candidate, candidate).noise_std(*sizes)
+        kept = lengths.mean(np.minimum(squares, candidate**2)) / view.width
+        noise = noise_level(noise_std, view.width) / max(kept, 1e-300)
+        beyond = (lengths.mean(squares) / view.width - kept) / max(kept, 1e-300)
+        error = noise**2 + beyond if view.times != "slope" else beyond
+        if candidate > level and noise <= most_noise and error <= least:
+            level, least = candidate, error
     query = SecondMoments(view, level, level)
     return Moments(session.ask(query, state, stage), query.noise_std(*sizes), level, lengths)
 
