@@ -37,8 +37,8 @@ from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level
 
-# The lengths at which rows and contributions are cut are raised until the largest eigenvalue of the
-# noise, its edge, is this share of the mean second moment of a coordinate.
+# The most noise of second moments of rows and of contributions: its largest eigenvalue, the edge,
+# as a share of the mean second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
 # Eigenvalues of the curvature are raised to the first share of the noise's edge, and to the second
 # share of their mean; so are eigenvalues of the covariance.
@@ -114,8 +114,10 @@ def _release_moments(
 ) -> Moments:
     """Release lengths, unless they are known, and second moments, at the stages ``names``.
 
-    The cut is the largest length at which the noise is small against the second moment; it is at
-    least the median length.
+    The noise of the cut moments must be small against them. Of such cuts, at least as long as the
+    median, contributions take the longest, since a bin may hide a far one. Rows take the one with
+    the least error: the variance that noise adds to a Newton step, its square, plus the part of the
+    second moment beyond the cut.
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
@@ -124,10 +126,10 @@ def _release_moments(
     squares, level, least = lengths.points**2, lengths.quantile(0.5), math.inf
     for candidate in map(float, lengths.edges[1:]):
         noise_std = SecondMoments(view, candidate, candidate).noise_std(*sizes)
-        kept = lengths.mean(np.minimum(squares, candidate**2)) / view.width
-        noise = noise_level(noise_std, view.width) / max(kept, 1e-300)
-        beyond = (lengths.mean(squares) / view.width - kept) / max(kept, 1e-300)
-        error = noise**2 + beyond if view.times != "slope" else beyond
+        kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
+        noise = noise_level(noise_std, view.width) * view.width / kept
+        beyond = lengths.mean(squares) / kept - 1.0
+        error = beyond if view.times == "slope" else beyond + noise**2
         if candidate > level and noise <= most_noise and error <= least:
             level, least = candidate, error
     query = SecondMoments(view, level, level)
