@@ -264,6 +264,23 @@ def test_the_first_of_few_rounds_may_be_far_from_the_end():
     assert told_rounds([far])[2].last_ratio > 0.0
 
 
+def test_rows_are_cut_where_noise_and_what_is_lost_are_both_small(monkeypatch):
+    seen = []
+
+    def watched(session, fit, curvature, metric, stage):
+        seen.append((curvature.second, curvature.lost(), metric.moments.edge))
+        return run_rounds(session, fit, curvature, metric, stage)
+
+    monkeypatch.setattr("tailguard.solvers.newton.correction.correct.run_rounds", watched)
+    rng = np.random.default_rng(4)
+    X = rng.standard_t(4.0, (N_ROWS, 12))
+    fitted(X, X.sum(axis=1) + rng.standard_t(4.0, N_ROWS), 0, epsilon=2.0)
+    rows, lost, edge_of_contributions = seen[0]
+    assert rows.edge < 0.25
+    assert lost < 0.1
+    assert edge_of_contributions > 0.25  # these are cut as far out as noise allows
+
+
 @pytest.mark.parametrize(("lost", "settled"), [(1.9, True), (2.1, False)])
 def test_rounds_settle_only_where_rows_were_not_cut_too_low(lost, settled):
     _, _, rounds = told_rounds([np.zeros(3)] * 3)

@@ -37,8 +37,8 @@ from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, noise_level
 
-# The lengths at which rows and contributions are cut are raised until the largest eigenvalue of the
-# noise, its edge, is this share of the mean second moment of a coordinate.
+# The most noise of second moments of rows and of contributions: its largest eigenvalue, the edge,
+# as a share of the mean second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
 # Eigenvalues of the curvature are raised to the first share of the noise's edge, and to the second
 # share of their mean; so are eigenvalues of the covariance.
@@ -114,19 +114,24 @@ def _release_moments(
 ) -> Moments:
     """Release lengths, unless they are known, and second moments, at the stages ``names``.
 
-    The cut is the largest length at which the noise is small against the second moment; it is at
-    least the median length.
+    The noise of the cut moments must be small against them. Of such cuts, at least as long as the
+    median, contributions take the longest, since a bin may hide a far one. Rows take the one with
+    the least error: the variance that noise adds to a Newton step, its square, plus the part of the
+    second moment beyond the cut.
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
     stage = session.stage(names[1])
     sizes = session.n_rows(stage), session.problem.n_features, stage.mu
-    level = lengths.quantile(0.5)
+    squares, level, least = lengths.points**2, lengths.quantile(0.5), math.inf
     for candidate in map(float, lengths.edges[1:]):
-        noise = SecondMoments(view, candidate, candidate).noise_std(*sizes)
-        typical = lengths.mean(np.minimum(lengths.points, candidate) ** 2) / view.width
-        if candidate > level and noise_level(noise, view.width) <= most_noise * typical:
-            level = candidate
+        noise_std = SecondMoments(view, candidate, candidate).noise_std(*sizes)
+        kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
+        noise = noise_level(noise_std, view.width) * view.width / kept
+        beyond = lengths.mean(squares) / kept - 1.0
+        error = beyond if view.times == "slope" else beyond + noise**2
+        if candidate > level and noise <= most_noise and error <= least:
+            level, least = candidate, error
     query = SecondMoments(view, level, level)
     return Moments(session.ask(query, state, stage), query.noise_std(*sizes), level, lengths)
 
