@@ -95,8 +95,8 @@ def test_a_curvature_is_released_only_if_it_stands_out_of_its_noise(mu, released
         return honest(moments, level, curved=curved)
 
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((8_000, 3))
-    y = (rng.random(len(X)) < 1.0 / (1.0 + np.exp(5.0 - 2.0 * X[:, 0]))).astype(float)  # rare events
+    X = rng.standard_normal((8_000, 3))  # and rare events
+    y = (rng.random(len(X)) < 1.0 / (1.0 + np.exp(5.0 - 2.0 * X[:, 0]))).astype(float)
     monkeypatch.setattr(start, "whiten", spied)
     problem = Problem(tg.losses.Logistic(), len(X), 3, intercept=True)
     run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
