@@ -86,6 +86,25 @@ def test_whitening_is_told_whether_the_loss_bends(loss, monkeypatch):
     assert set(told) == {logistic}
 
 
+@pytest.mark.parametrize(("mu", "released"), [(0.08, False), (1.0, True)])
+def test_a_curvature_is_released_only_if_it_stands_out_of_its_noise(mu, released, monkeypatch):
+    told, honest = [], start.whiten
+
+    def spied(moments, level, *, curved):
+        told.append(np.trace(moments) / len(moments) / level)
+        return honest(moments, level, curved=curved)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8_000, 3))  # and rare events
+    y = (rng.random(len(X)) < 1.0 / (1.0 + np.exp(5.0 - 2.0 * X[:, 0]))).astype(float)
+    monkeypatch.setattr(start, "whiten", spied)
+    problem = Problem(tg.losses.Logistic(), len(X), 3, intercept=True)
+    run_over(WhitenedNewton(), problem, X, y, tg.GDP(mu), seed=0)
+    _, *curvatures = told  # the first whitening is of second moments
+    assert bool(curvatures) == released
+    assert all(mean > 1.0 for mean in curvatures)
+
+
 def fit_over(X, y, *, loss, shares=None, intercept=True, exposure=None, mu=20.0):
     """A fit that knows nothing yet, in raw units."""
     shares, exposed = shares or Shares(), exposure is not None

@@ -65,7 +65,11 @@ class RowNormDistribution:
 
     def curvature(self, limit: float) -> float:
         """Mean derivative of the gradient along a coordinate: from length times cut length."""
-        points = np.minimum(self.distribution.points, max(self.cap, limit))
+        return self.second_moment(limit, max(self.cap, limit))
+
+    def second_moment(self, limit: float, cap: float) -> float:
+        """Mean along a coordinate of ``SecondMoments`` with this limit and cap."""
+        points = np.minimum(self.distribution.points, cap)
         return self.weight * self.distribution.mean(points * np.minimum(points, limit)) / self.width
 
     @property

@@ -295,7 +295,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     """Release the curvature at the present fit and whiten by it; skip it if it is too noisy.
 
     Rows are cut at the largest limit for which the noise, known from public numbers, is small
-    against the released curvature.
+    against the curvature that the release is to show: that of rows cut at the limit and the cap.
     """
     # The clip levels of this phase cut the curvature, so they are chosen before its release.
     fit = choose_clip_levels(session, fit)
@@ -306,7 +306,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
         n_rows, n_features = session.problem.n_rows, session.problem.n_features
         noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
         noise_edge = noise_level(noise_std, view.width)
-        if noise_edge <= CURVATURE_NOISE * rows.curvature(limit):
+        if noise_edge <= CURVATURE_NOISE * rows.second_moment(limit, query.row_cap):
             break
     else:
         return fit
