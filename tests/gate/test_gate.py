@@ -179,6 +179,14 @@ def test_a_private_fit_is_charged_to_the_ledger_it_is_given(kind):
     assert sum(r.times for r in ledger.releases) == sum(r.times for fit in fits for r in fit)
 
 
+def test_books_in_memory_count_rows():
+    books, keys = MemoryBooks(), np.arange(500) // 2
+    model = tg.LinearRegression(max_rows=2, guarantee=tg.GDP(2.0), ledger=books)
+    with pytest.raises(BudgetError, match=r"must count persons by 'person', .* it counts rows"):
+        model.fit(X, X[:, 0], person=keys)
+    assert not books.releases
+
+
 def test_more_numbers_than_reserved_are_refused():
     opened = gate()
     opened.reserve(Gaussian(1.0), coordinates=3)
