@@ -22,9 +22,6 @@ N_ROWS = 300
 # Histograms that columns whose size is not seen are not asked for, or need not be.
 LATER = {"location", "fine location", "scale", "target location", "target scale"}
 every_solver = pytest.mark.parametrize("name", SOLVERS)
-every_full_batch_solver = pytest.mark.parametrize(
-    "name", [name for name in SOLVERS if example_of(name).exact]
-)
 
 
 def regression(seed=0, n_rows=N_ROWS, n_features=3):
@@ -181,14 +178,6 @@ def test_the_answer_is_finite_and_in_the_set_whatever_the_records_are(name):
         if constraint is not None:
             inside = constraint.contains(solution.coef)
             assert inside, "run must project what it returns onto problem.constraint"
-
-
-@every_full_batch_solver
-def test_without_noise_and_clipping_it_reaches_the_least_squares_optimum(name):
-    X, y = regression()
-    optimum = np.linalg.lstsq(X, y, rcond=None)[0]
-    solution = solve(name, X, y, **example_of(name).exact)
-    np.testing.assert_allclose(solution.coef, optimum, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,10 @@ def test_levels_are_different_and_not_reserved(levels):
         check_levels("x", levels)
 
 
-@pytest.mark.parametrize("levels", ["ab", None, 3, {"a": 1}, [1.5], [None], [True], [["a"]]])
+@pytest.mark.parametrize(
+    "levels",
+    ["ab", None, 3, {"a": 1}, {"a", "b"}, [1.5], np.array([0.5, 1.0]), [None], [True], [["a"]]],
+)
 def test_levels_are_a_list_of_text_or_whole_numbers(levels):
     with pytest.raises(InputError, match="levels of 'x' must be a list of text or whole numbers"):
         check_levels("x", levels)

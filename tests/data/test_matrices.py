@@ -149,9 +149,6 @@ NO_WIDTH = "has no declared width, so pass a table with named columns or, .*, np
 LEVELS = "declare its levels in a schema, or drop it\\.$"
 NESTED = "give each of its entries a column\\.$"
 REFUSED = {
-    "list": ([[1.0, 2.0]], f"whatever it holds, a list {NO_WIDTH}"),
-    "ragged": ([[1.0], [1.0, 2.0]], f"whatever it holds, a list {NO_WIDTH}"),
-    "range": (range(3), f"a range {NO_WIDTH}"),
     "memoryview": (memoryview(np.ones((2, 2))), f"a memoryview {NO_WIDTH}"),
     "dict": ({"a": [1.0]}, f"a dict {NO_WIDTH}"),
     "nothing": (None, f"a NoneType {NO_WIDTH}"),

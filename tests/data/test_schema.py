@@ -41,11 +41,6 @@ REFUSED = {
     "levels of what is dropped": ({"drop": ["b"], "categorical": {"b": ["x"]}}, "categorical must"),
     "levels of the target": ({"target": "b", "categorical": {"b": ["x"]}}, "categorical must name"),
     "levels as text": ({"categorical": {"b": "xy"}}, "levels of 'b' must be a list"),
-    "levels without an order": ({"categorical": {"b": {"x", "y"}}}, "levels of 'b' must be a list"),
-    "levels that are no whole numbers": (
-        {"categorical": {"b": np.array([0.5, 1.0])}},
-        "levels of 'b' must be a list of text or whole numbers",
-    ),
     "levels as a list": ({"categorical": ["b"]}, "categorical must map"),
     "a constant for levels": (
         {"missing": {"b": 1}, "categorical": {"b": ["x"]}},
@@ -65,6 +60,12 @@ REFUSED = {
     "a class beyond floats": ({"classes": [10**400, 1]}, "classes must be at least two different"),
     "a level of 5000 digits": ({"categorical": {"a": [10**5000]}}, "numbers that Python prints"),
     "a class that is none": ({"classes": [None, 1]}, "classes must be at least two different"),
+    "a weight without its bound": ({"weight": "w"}, "weight_bound must be"),
+    "a bound without a weight": ({"weight_bound": 1.0}, "weight_bound must be"),
+    "exposure and offset": (
+        {"exposure": "years", "offset": "off"},
+        "offset must not be declared beside an exposure",
+    ),
     "coefficients of one name": (
         {"features": ["a=x", "a"], "categorical": {"a": ["w", "x"]}},
         "features must have distinct coefficient names",

@@ -12,6 +12,19 @@ SCHEMA = tg.Schema(
     target="ill",
     classes=["no", "yes"],
 )
+OTHER = tg.Schema(
+    dates={"issued": {"origin": "2020-01-01", "unit": "years"}},
+    terms=["...", "log1p(income)"],
+    categorical={"region": ["north", "south"]},
+    other="void",
+    target="cost",
+    exposure="years",
+    weight="w",
+    weight_bound=4.0,
+    person="key",
+    max_rows=8,
+)
+ROW_ID = tg.Schema(row_id="policy", offset="off")
 NO_SCHEMAS = {
     "no JSON": ("{", "schema must be JSON"),
     "a thousand brackets": ("[" * 100_000, "schema must be JSON"),
@@ -33,12 +46,12 @@ NO_SCHEMAS = {
 }
 
 
-def test_a_round_trip_loses_nothing(tmp_path):
-    assert tg.Schema.from_json(SCHEMA.to_json()) == SCHEMA
-    assert tg.Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
-    SCHEMA.save(tmp_path / "schema.json")
-    assert tg.Schema.load(tmp_path / "schema.json") == SCHEMA
-    assert tg.Schema.from_json(tg.Schema().to_json()) == tg.Schema()
+@pytest.mark.parametrize("schema", [SCHEMA, OTHER, ROW_ID, tg.Schema()])
+def test_a_round_trip_loses_nothing(schema, tmp_path):
+    assert tg.Schema.from_json(schema.to_json()) == schema
+    assert tg.Schema.from_dict(schema.to_dict()) == schema
+    schema.save(tmp_path / "schema.json")
+    assert tg.Schema.load(tmp_path / "schema.json") == schema
 
 
 def test_letters_of_all_languages_are_written_as_they_are(tmp_path):

@@ -53,13 +53,9 @@ def test_other_numbers_count_as_missing_where_nothing_is_declared(model):
 
 WORDS = {
     "numpy": np.asarray,
-    "objects": lambda words: words.astype(object),
-    "list": list,
     "pandas": pd.Series,
     "pandas category": lambda words: pd.Series(words).astype("category"),
-    "polars": pl.Series,
     "polars category": lambda words: pl.Series(words).cast(pl.Categorical),
-    "pyarrow": pa.array,
     "pyarrow dictionary": lambda words: pa.array(words).dictionary_encode(),
 }
 CATEGORIES = ("pandas category", "polars category", "pyarrow dictionary")
@@ -99,21 +95,6 @@ def test_what_is_no_declaration_is_refused_before_anything_is_spent(model, class
         unfitted.fit(X, WORDS[kind](np.array(["no", "yes"])[y]))
     assert books.reserved == MemoryBooks().reserved
     assert not hasattr(unfitted, "classes_")
-
-
-@every_model
-@pytest.mark.parametrize("read", [pd.Series, lambda cells: pl.Series(cells, strict=False)])
-def test_a_label_that_is_no_number_costs_its_own_record_alone(model, read):
-    """One such cell turns a column of numbers into text, which declared numbers are read from."""
-    X, y = data()
-    odd, void = X.copy(), X.copy()
-    void[5] = np.nan
-    labels = read([*y[:5].tolist(), "?", *y[6:].tolist()])
-    fits = [
-        model(classes=(0, 1), **BUDGET).fit(features, target)
-        for features, target in ((odd, labels), (void, y))
-    ]
-    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
 LABELLED = {
@@ -170,10 +151,3 @@ def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
             for each in (str(place), table)
         ]
         np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-
-
-@pytest.mark.parametrize("checkpoint", [np.zeros(2), np.zeros((2, 2)), 2.5])
-def test_a_checkpoint_that_is_no_path_is_refused_in_a_sentence(checkpoint):
-    model = tg.LinearRegression(guarantee=tg.GDP(1.0), checkpoint=checkpoint)
-    with pytest.raises(tg.InputError, match="checkpoint must be"):
-        model.fit(np.eye(300)[:, :2], np.ones(300))

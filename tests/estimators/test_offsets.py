@@ -150,8 +150,3 @@ def test_predictions_refuse_the_same():
     named = tg.LinearRegression(**BUDGET).fit(TABLE, target="cost", offset="off")
     with pytest.raises(tg.InputError, match="must have a column 'off'"):
         named.predict(TABLE[["a", "b"]], offset="off")
-
-
-def test_both_are_not_declared_at_once():
-    with pytest.raises(tg.InputError, match="offset must not be declared beside an exposure"):
-        tg.Schema(exposure="years", offset="off")

@@ -84,11 +84,3 @@ def test_keys_beside_a_schema_that_names_persons_are_one_sentence(n_rows):
     schema = tg.Schema(target="y", person="p", max_rows=2)
     with pytest.raises(tg.InputError, match="person and max_rows must be declared once"):
         tg.LinearRegression(schema=schema, **BUDGET).fit(table, person=np.arange(n_rows))
-
-
-def test_books_in_memory_count_rows():
-    X, y, keys = visits(500)
-    books = tg.privacy.MemoryBooks()
-    with pytest.raises(tg.BudgetError, match=r"must count persons by 'person', .* it counts rows"):
-        tg.LinearRegression(max_rows=3, guarantee=tg.GDP(2.0), ledger=books).fit(X, y, person=keys)
-    assert not books.releases

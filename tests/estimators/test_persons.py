@@ -186,7 +186,6 @@ def test_columns_schemas_and_keys_beside_the_table_are_alike():
         assert model.certificate_.unit.describe().startswith("one person (key)")
     # Texts are numbered as the numbers that they write, and no order of rows enters.
     assert weights_of(shuffled).tolist() == beside.tolist()
-    assert tg.Schema.from_json(tg.Schema.of(schema).to_json()) == tg.Schema.of(schema)
 
 
 def test_one_row_a_person_is_the_fit_of_rows_up_to_what_is_drawn():

@@ -1,6 +1,5 @@
 """Fits by sample weights: their optimum, what noise and sampling do to them, where they enter."""
 
-import json
 import re
 from functools import partial
 
@@ -206,12 +205,6 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, given, message):
         tg.LinearRegression(**BUDGET, **options).fit(X, COSTS, **given)
 
 
-def test_schemas_declare_a_weight_with_its_bound():
-    for declared in ({"weight": "w"}, {"weight_bound": 1.0}):
-        with pytest.raises(tg.InputError, match="weight_bound must be"):
-            tg.Schema(**declared)
-
-
 def test_a_column_of_words_for_weights_is_named_by_the_count_of_usable_rows():
     table = TABLE.assign(w="heavy")
     model = tg.LinearRegression(weight_bound=1.0, **BUDGET)
@@ -219,9 +212,3 @@ def test_a_column_of_words_for_weights_is_named_by_the_count_of_usable_rows():
         tg.UnusableTableError, match=r"Weight 'w' holds .* cells that are no weights"
     ):
         model.fit(table, target="cost", sample_weight="w")
-
-
-def test_a_model_file_keeps_the_bound(tmp_path):
-    schema = tg.Schema.of({"target": "cost", "weight": "w", "weight_bound": BOUND})
-    assert tg.Schema.from_json(schema.to_json()) == schema
-    assert json.loads(schema.to_json())["weight_bound"] == BOUND

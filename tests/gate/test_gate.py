@@ -14,7 +14,7 @@ from support.count_below import CountBelow
 from support.sources import QuietSource
 from support.stages import once, pure
 from support.statistics import gaussian_scale_test
-from tailguard.checks import BudgetError, InputError, QueryError, ReleaseError
+from tailguard.checks import BudgetError, InputError, ReleaseError
 from tailguard.data.inputs import read_inputs
 from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows.arrays import make_rows
@@ -179,6 +179,14 @@ def test_a_private_fit_is_charged_to_the_ledger_it_is_given(kind):
     assert sum(r.times for r in ledger.releases) == sum(r.times for fit in fits for r in fit)
 
 
+def test_books_in_memory_count_rows():
+    books, keys = MemoryBooks(), np.arange(500) // 2
+    model = tg.LinearRegression(max_rows=2, guarantee=tg.GDP(2.0), ledger=books)
+    with pytest.raises(BudgetError, match=r"must count persons by 'person', .* it counts rows"):
+        model.fit(X, X[:, 0], person=keys)
+    assert not books.releases
+
+
 def test_more_numbers_than_reserved_are_refused():
     opened = gate()
     opened.reserve(Gaussian(1.0), coordinates=3)
@@ -237,25 +245,6 @@ def test_a_pure_answer_is_booked_as_laplace_noise_and_nothing_else():
 def test_a_question_names_its_stage(stage):
     with pytest.raises(InputError, match="stage must be"):
         gate(UnreadableRows()).ask(MEAN, AT_ZERO, stage)
-
-
-class Mixing:
-    """A loss whose slopes all turn when one record holds a seven: no sensitivity holds for it."""
-
-    shape = np.zeros(1)
-
-    def slope(self, score, target):
-        return np.full_like(score, 1.0 if (target == 7.0).any() else -1.0)
-
-
-def test_a_query_over_a_foreign_loss_is_refused_before_anything_is_booked():
-    """The gate's own loss is checked when it is opened; a query may bring another."""
-    opened = gate()
-    opened.reserve(Gaussian(0.5))
-    query = MeanClippedGradient(Mixing(), Units.raw(2, intercept=False), clip_norm=1.0)
-    with pytest.raises(QueryError, match="'loss' is an object of Mixing"):
-        opened.ask(query, AT_ZERO, once(0.5))
-    assert opened.books.releases == ()
 
 
 @pytest.mark.parametrize("n_rows", [10**12, 10**13])

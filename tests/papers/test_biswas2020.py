@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.sources import QuietSource
-from tailguard.data.rows.arrays import make_rows
-from tailguard.gate import Gate
+from support.means import without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers.biswas2020 import CoinPress, mean
 
@@ -57,13 +55,6 @@ def test_without_a_number_the_rounds_are_those_of_least_noise():
     assert near.settings["rounds"] == 1  # nothing to find
 
 
-def without_noise(X, method, promise=PROMISE):
-    plan = method.plan(Problem(None, *X.shape), promise)
-    gate = Gate(make_rows(X), guarantee=promise, source=QuietSource())
-    gate.reserve(plan.event)
-    return method.run(plan, gate).coef
-
-
 def test_it_is_the_clipped_mean_round_by_round():
     rng = np.random.default_rng(0)
     X = 3.0 + rng.standard_t(2, (2_000, D)) * 5.0
@@ -74,7 +65,7 @@ def test_it_is_the_clipped_mean_round_by_round():
         moved = X - center
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
         center = center + (moved * np.minimum(1.0, radius / lengths)).mean(axis=0)
-    np.testing.assert_allclose(without_noise(X, method), center, atol=1e-4)
+    np.testing.assert_allclose(without_noise(X, method, PROMISE), center, atol=1e-4)
 
 
 def test_one_record_moves_a_round_by_its_sensitivity_and_no_more():
@@ -84,7 +75,7 @@ def test_one_record_moves_a_round_by_its_sensitivity_and_no_more():
     found = []
     for far in (-1e300, 1e300, np.nan):
         X[7] = far
-        found.append(float(without_noise(X, method)[0]))
+        found.append(float(without_noise(X, method, PROMISE)[0]))
     assert found[1] - found[0] == pytest.approx(2 * radius / 1_000, rel=1e-5)
     assert found[2] == pytest.approx(0.0, abs=1e-6)  # void: as if at the centre
 
@@ -98,7 +89,7 @@ def test_a_later_round_is_centred_on_what_was_released_and_attains_its_own_sensi
     found = []
     for far in (-1e300, 1e300):
         X[7] = far
-        found.append(float(without_noise(X, method)[0]))
+        found.append(float(without_noise(X, method, PROMISE)[0]))
     # The record moves the centre by 2 R_1 / n, and the others' mean not at all.
     assert found[1] - found[0] == pytest.approx(2 * last / 1_000 + 2 * first / 1_000**2, rel=1e-3)
 

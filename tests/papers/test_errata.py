@@ -8,7 +8,6 @@ import pytest
 import tailguard as tg
 from tailguard.papers.solvers.gradient_facts import GradientFacts, PrintedSchedule
 from tailguard.papers.solvers.phases import equal_sizes
-from tailguard.papers.tao2022 import bounds as tao2022
 from tailguard.papers.xu2025 import parameters as xu2025
 from tailguard.papers.xu2025 import quoted
 from tailguard.papers.xu2025.setting import DoubledNorms
@@ -39,18 +38,6 @@ def test_e26_only_the_threshold_of_corollary_1_on_a_block_gives_the_rate():
     assert slopes("ours") == pytest.approx(rate)
     assert slopes("theorem")[0] > rate[0] + 0.2
     assert slopes("lemma")[1] > rate[1] + 0.2
-
-
-@pytest.mark.parametrize("v", [0.5, 1.0])
-def test_e56_the_strongly_convex_rate_has_the_smaller_power(v):
-    known = {"n_rows": 10**9, "moment_order": 1 + v, "moment_bound": 1.0, "epsilon": 0.01}
-    shape = {"strong_convexity": 1.0, "smoothness": 1.0, "diameter": 2.0}
-    few, many = (
-        tao2022.strongly_convex_bound(**known, **shape, n_features=d) for d in (10, 10_000)
-    )
-    slope = log(many / few) / log(1_000)
-    assert slope == pytest.approx((1 + 2 * v) / (1 + v), abs=0.02)
-    assert slope < (1 + 4 * v) / (1 + v) - 0.5
 
 
 def test_e57_the_steps_of_lemma_18_are_negative_where_gradients_are_exact():
@@ -142,17 +129,6 @@ def doubling(call, n, mu, **facts):
 LOCALISED = {"moment": tg.Moment(4.0, 64.0, kind="norm"), "row_limit": 2.0 * sqrt(8)}
 SMOOTH = {"moment": tg.Moment(2.0, 8.0, kind="norm"), "smoothness": 1.0}
 NUMBERS = (10**5, 10**6, 10**7, 10**8)
-
-
-def test_e65_steps_for_the_whole_diameter_reach_the_power_four_thirds_and_not_two():
-    """The rate goes as 1 / sqrt(n mu), on a risk of half the squared distance."""
-
-    def slope(call):
-        risks = [doubling(call, n, 10.0, **LOCALISED).predicted_excess(1.0) for n in NUMBERS]
-        return np.polyfit(np.log(NUMBERS), np.log(risks), 1)[0]
-
-    assert slope(tg.papers.xu2025.unknown_growth) == pytest.approx(-2 / 3, abs=0.03)
-    assert slope(tg.papers.xu2025.tsybakov) < -0.85  # a logarithm above -1
 
 
 def test_e65_the_printed_power_is_below_what_is_left():

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.sources import QuietSource
-from tailguard.data.rows.arrays import make_rows
-from tailguard.gate import Gate
+from support.means import without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers.ksu2020 import RangeThenMean, mean
 from tailguard.privacy.events import Laplace
@@ -22,13 +20,6 @@ def half_width(promise, n, d, scale=2.0, order=2.0):
     """Re-derived: 5 scales, and the threshold of Kamath, Liu and Zhang, Theorem 4.1."""
     cost = math.sqrt(d) / math.sqrt(0.75 * 0.5) if promise is CONCENTRATED else d / 0.75
     return 5.0 * scale + scale * (n / cost) ** (1.0 / order)
-
-
-def without_noise(X, method, promise):
-    plan = method.plan(Problem(None, *X.shape), promise)
-    gate = Gate(make_rows(X), guarantee=promise, source=QuietSource())
-    gate.reserve(plan.event)
-    return method.run(plan, gate).coef
 
 
 @pytest.mark.parametrize("promise", [PURE, CONCENTRATED])

@@ -126,17 +126,6 @@ def test_the_printed_noise_of_kamath_reports_what_it_is_worth():
     assert kept.mode == "simulation: NOT PRIVATE"
 
 
-@pytest.mark.parametrize("state", [{}, {"random_state": 0}])
-def test_a_printed_noise_that_breaks_its_promise_runs_as_a_simulation_alone(state, tmp_path):
-    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=400.0, delta=1e-3)
-    told = {"guarantee": tg.ZCDP(1.0), "moment": RAW, "smoothing": 10.0, "calibration": "printed"}
-    if state:
-        told |= {"ledger": ledger}
-    with pytest.raises(tg.BudgetError, match=r"random_state must be"):
-        kamath.soft_mean(heavy(500), **told, **state)
-    assert ledger.total(1e-3).epsilon == 0.0
-
-
 def test_the_printed_noise_of_tao_breaks_its_promise_with_odd_groups():
     """Erratum E14, T3: m = 5.545 in the print, 7 groups, 20 rows, 1.80 times too little noise."""
     told = {"threshold": 3.0, "n_groups": 7, "failure_probability": 0.5, **PAIR, **PRINTED}

@@ -5,12 +5,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import tailguard as tg
-from support.oracles import wide_oracle
 from support.problems import example_of
 from support.solvers import SOLVERS, make_solver
 from support.spy import GENEROUS, run_over
 from tailguard.gate.plan import Problem
-from tailguard.solvers.oracles import ORACLES, SMOOTH_ORACLES
 
 N_ROWS = 300
 LOSSES = {"squared": tg.losses.Squared(), "logistic": tg.losses.Logistic()}
@@ -51,20 +49,6 @@ def test_full_batch_solvers_reach_the_optimum_of_scikit_learn(name, intercept, l
     solver = make_solver(name, **example_of(name).exact)
     ball = tg.sets.L2Ball(5.0)
     found, best = without_noise(solver, loss, intercept=intercept, constraint=ball)
-    np.testing.assert_allclose(found, best, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", sorted({*ORACLES} - {*SMOOTH_ORACLES}))
-def test_descent_over_every_oracle_reaches_it_too(name):
-    solver = make_solver(
-        "noisy-gradient-descent",
-        oracle=wide_oracle(name, 1e3),
-        n_steps=600,
-        step_size=1.0,
-        iterate="last",
-    )
-    ball = tg.sets.L2Ball(5.0)
-    found, best = without_noise(solver, "logistic", intercept=False, constraint=ball)
     np.testing.assert_allclose(found, best, atol=1e-6)
 
 

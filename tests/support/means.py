@@ -1,5 +1,8 @@
-"""Mean estimation tasks in one line: sizes, guarantee and moment."""
+"""Mean estimation tasks in one line: sizes, guarantee and moment; answers without noise."""
 
+from support.sources import QuietSource
+from tailguard.data.rows.arrays import make_rows
+from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
 from tailguard.means.base import MeanFacts
 
@@ -12,3 +15,11 @@ def task_of(n_rows, n_features, guarantee, moment=None, unit=None):
 def planned(method, task):
     """The plan of a method for the task."""
     return method.plan(task.problem, task.guarantee)
+
+
+def without_noise(X, method, promise):
+    """The answer of a method whose noise is zero."""
+    plan = method.plan(Problem(None, *X.shape), promise)
+    gate = Gate(make_rows(X), guarantee=promise, source=QuietSource())
+    gate.reserve(plan.event)
+    return method.run(plan, gate).coef

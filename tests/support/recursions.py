@@ -39,6 +39,11 @@ def consecutive(X, y, sizes):
     return [(X[e - s : e], y[e - s : e]) for s, e in zip(sizes, ends, strict=True)]
 
 
+def in_ball(center, radius):
+    """The map that draws points into a ball."""
+    return lambda z: center + (z - center) / max(1.0, np.linalg.norm(z - center) / radius)
+
+
 def clipped_slope(w, X, y, clip_norm, row_limit):
     """Mean clipped gradient of half the squared residual."""
     rows = X * np.minimum(1.0, row_limit / np.linalg.norm(X, axis=1))[:, None]

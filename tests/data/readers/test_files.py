@@ -72,15 +72,6 @@ def test_parquet_columns_are_read(parquet_file):
     assert cells_in(parquet_file, ["name", "age"]) == [[b"Ann", None], [41, None]]
 
 
-def test_a_parquet_column_of_a_dictionary_is_refused_as_numbers(tmp_path):
-    place, kind = tmp_path / "odd.parquet", pa.array(["a", "b"]).dictionary_encode()
-    pq.write_table(pa.table({"age": pa.array([1.0, 2.0]), "kind": kind}), place)
-    with pytest.raises(InputError) as caught:
-        numbers_in(place, ["age", "kind"])
-    assert str(caught.value).startswith(f"Column 'kind' of {place} must hold real numbers")
-    assert "; got dictionary: declare its levels in a schema" in str(caught.value)
-
-
 def test_text_of_parquet_is_read_as_that_of_csv_is(tmp_path):
     cells = ["1", " 2 ", "1e3", "-inf", "nan", "1_000", "0x10", "1,5", "", "\x00", "9" * 400]
     pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")

@@ -182,7 +182,7 @@ def test_two_runs_do_not_share_a_file(path):
     begun(path).close()
 
 
-@pytest.mark.parametrize("given", [7, "", b""])
+@pytest.mark.parametrize("given", [7, 2.5, "", b"", np.zeros(2), np.zeros((2, 2))])
 def test_what_is_no_path_is_refused(given):
     with pytest.raises(InputError, match="checkpoint must be"):
         Checkpoint(given, CryptographicSource())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.recursions import clipped_slope, consecutive, data, penalised, without_noise
+from support.recursions import clipped_slope, consecutive, data, in_ball, penalised, without_noise
 from support.spy import GENEROUS
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
@@ -67,10 +67,6 @@ def algorithm_2(w, X, y, eta, pull, n_steps, *maps):
     return w
 
 
-def drawn(center, radius):
-    return lambda z: center + (z - center) / max(1.0, np.linalg.norm(z - center) / radius)
-
-
 @pytest.mark.parametrize("bound", [50.0, 0.05])
 def test_printed_steps_are_those_of_algorithm_2_in_balls_around_their_starts(bound):
     """Halves of the clip norm, 0.7, are above the second bound on slopes: its balls cut."""
@@ -84,7 +80,7 @@ def test_printed_steps_are_those_of_algorithm_2_in_balls_around_their_starts(bou
         n = sizes[i - 1]
         eta, pull = 0.4 / 4**i, 4**i / (0.4 * n ** (2 if i == 1 else 1))
         reach = 2 * bound / pull
-        maps = drawn(np.zeros(3), 0.4), drawn(w, reach)
+        maps = in_ball(np.zeros(3), 0.4), in_ball(w, reach)
         moved = algorithm_2(w, rows, targets, eta, pull, n**2 if i == 1 else n, *maps)
         cuts += np.linalg.norm(moved - w) > 0.99 * reach
         w = moved
@@ -101,7 +97,7 @@ def test_printed_steps_in_rounds_stay_in_the_ball_of_the_round():
     sizes, w = (75, 37, 18, 9, 4, 2, 1), np.zeros(3)  # of each of two rounds of 150 records
     parts = iter(consecutive(X, y, sizes * 2))
     for radius in (0.05, 0.025):
-        maps = drawn(np.zeros(3), 0.4), drawn(w, radius)
+        maps = in_ball(np.zeros(3), 0.4), in_ball(w, radius)
         middle = w
         for i, n in enumerate(sizes, start=1):
             part = next(parts)

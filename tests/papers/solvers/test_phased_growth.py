@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.recursions import consecutive, data, penalised, without_noise
+from support.recursions import consecutive, data, in_ball, penalised, without_noise
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.localised import Localised
 from tailguard.papers.solvers.phased_growth import DoublingLocalised, ShrinkingLocalised
@@ -13,10 +13,6 @@ from tailguard.papers.solvers.phases import doubling_sizes, equal_sizes, halving
 LIMITS = {"clip_norm": 0.7, "row_limit": 2.0}
 BOX = tg.sets.Box([-3.0] * 3, [3.0] * 3)
 STEP = 2.0
-
-
-def in_ball(center, radius):
-    return lambda z: center + (z - center) / max(1.0, np.linalg.norm(z - center) / radius)
 
 
 def rounds(X, y, sizes, radii, smallest=32):

@@ -139,11 +139,14 @@ def test_the_lie_that_was_found_is_refused():
 
 @pytest.mark.parametrize(
     ("place", "lie"),
-    [("remarks", ["none"]), ("total", "1.57"), ("total", True), ("total", None)],
+    [
+        *[("total", lie) for lie in (0.001, "1.57", True, None)],
+        *[("spent", 0.001), ("remarks", ["none"])],
+    ],
 )
-def test_what_follows_from_its_parts_has_their_type_and_length(place, lie):
+def test_what_follows_from_its_parts_is_not_believed(place, lie):
     data = json.loads(certify(Gaussian(0.36), [gaussian(0.36)]).to_json())
-    lie = data["total"] | {"epsilon": lie} if place == "total" else lie
+    lie = lie if place == "remarks" else data[place] | {"epsilon": lie}
     with pytest.raises(InputError, match=f"follows from its parts; {place}"):
         Certificate.from_dict(data | {place: lie})
 
