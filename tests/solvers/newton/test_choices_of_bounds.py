@@ -118,7 +118,7 @@ def bound_by(loss, gain, *, sampled=1.0):
         return np.array([margin, -gain(noise) - margin])
 
     answering = SimpleNamespace(
-        loss=session.loss, problem=session.problem, stage=session.stage, ask=told,
+        loss=session.loss, problem=session.problem, stages=session.stages, ask=told,
         n_rows=lambda stage: sampled * session.n_rows(stage),
     )  # fmt: skip
     return choose_bound(answering, fit).geometry.bound

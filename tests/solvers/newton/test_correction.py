@@ -249,11 +249,11 @@ def told_rounds(gradients, sampled=1.0):
         second=SimpleNamespace(noise_std=0.0),
     )  # fmt: skip
     told = SimpleNamespace(
-        loss=session.loss, problem=session.problem, shares=session.shares, stage=session.stage,
+        loss=session.loss, problem=session.problem, shares=session.shares,
         n_rows=lambda stage: sampled * session.n_rows(stage),
         ask=lambda *_: np.tile(next(answers) / 3.0, (3, 1)),
     )  # fmt: skip
-    stage = replace(session.stage("contribution rounds"), times=len(gradients))
+    stage = replace(session.stages["contribution rounds"], times=len(gradients))
     return told, fit, run_rounds(told, fit, curvature, metric, stage)
 
 

@@ -70,7 +70,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
         limit, _ = limits
     _, *others = FEATURE_BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
-    query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
+    query, stage = LossDifferences(loss, views, limit), session.stages["choice of bounds"]
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
     margin = MARGIN_OF_BOUNDS * query.noise_std(session.n_rows(stage), problem.n_features, stage.mu)
     if loss.link.log:
@@ -96,7 +96,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     _, limit = LARGEST_DIFFERENCES.get(loss.link) or (0.0, float(loss.value(1.0, 0.0)))
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
-    differences = session.ask(query, weights, session.stage("choice of fit"))
+    differences = session.ask(query, weights, session.stages["choice of fit"])
     # The cost of the ridge is public, and is added to the released differences.
     whitened = np.array([whole, (whole + level) / 2.0, level])
     costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0

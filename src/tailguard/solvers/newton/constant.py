@@ -171,7 +171,7 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     least = LEAST_FIRST_MEAN if stage else LEAST_LAST_MEAN
     if stage is None:
         rest = session.rest(1 + exposed)
-        stage = replace(session.stage("constant"), mu=rest.mu)
+        stage = replace(session.stages["constant"], mu=rest.mu)
     size = problem.n_features + 1
     constant = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)

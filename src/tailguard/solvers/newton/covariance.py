@@ -115,7 +115,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
 
     is_level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
     left_out, rare_baseline = geometry.left_out, geometry.without_baseline
-    if session.plans(LEVELS):
+    if LEVELS in session.stages:
         leave_out(left_out & is_level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~is_level, UNSEEN_COLUMN, estimated=False)
     rare_baseline = np.append(rare_baseline, np.full(int(problem.intercept), rare_baseline.any()))
@@ -385,9 +385,9 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
         by_histograms *= slopes.variance(slope_limit) / rows.weight
     by_histograms /= session.evenness
     identity = np.eye(width)
-    if not session.plans("variance"):
+    if "variance" not in session.stages:
         return GradientVariance(by_histograms * identity, 0.0 * identity, 0.0)
-    stage = session.stage("variance")
+    stage = session.stages["variance"]
     weighting = Weighting(kind="squared-slope", slope_limit=slope_limit)
     query = SecondMoments(view, limit, limit, weighting)
     unit = slope_limit**2 / by_histograms

@@ -72,7 +72,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     if not slopes.seen:
         return fit
     n_rows, basis = session.problem.n_rows, directions(fit)
-    stage, first = session.stage("debiasing"), fit.clipping.slope_limit
+    stage, first = session.stages["debiasing"], fit.clipping.slope_limit
     top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
     levels = levels_up_to(first, top, DEBIASING_LEVELS)
     view = geometry.view.through(geometry.matrix @ basis)
@@ -205,7 +205,7 @@ def _log_density(point: FloatArray, covariance: FloatArray) -> float:
 def _released_curvature(session: FitSession, fit: Fit, view: View, level: float) -> FloatArray:
     """Release the curvature through ``view``; raise eigenvalues to the level of the noise."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
-    problem, stage = session.problem, session.stage("debiasing curvature")
+    problem, stage = session.problem, session.stages["debiasing curvature"]
     of_rounds, scale = fit.clipping.curvature, weights.bound
     if weights.kind == "expected-curvature":  # clipped slopes keep a part of the curvature
         scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)

@@ -209,5 +209,5 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
     improvements = {"debiasing": debias, "contribution rounds": correct}
     improvements |= {TOTAL: calibrate_total, "choice of fit": choose_fit}
     for stage, improve in improvements.items():
-        if session.plans(stage):
+        if stage in session.stages:
             yield (fit := improve(session, fit))

@@ -86,19 +86,19 @@ class TailBias:
 
 def correct(session: FitSession, fit: Fit) -> Fit:
     """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
-    if not session.plans("contribution rounds") or not fit.iterates:
+    if "contribution rounds" not in session.stages or not fit.iterates:
         return fit
     curvature = release_curvature(session, fit)
     if session.loss.link.curved:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
-            early = session.stage("early contribution rounds")
+            early = session.stages["early contribution rounds"]
             rounds = run_rounds(session, fit, curvature, metric, early)
         fit = _blended(fit, rounds, TailBias.of(rounds))
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
-        late = session.stage("contribution rounds")
+        late = session.stages["contribution rounds"]
         rounds = run_rounds(session, fit, curvature, metric, late)
         tail_bias = TailBias.of(rounds)
         estimate = _estimated(session, fit, rounds, tail_bias)
@@ -135,7 +135,7 @@ def _far_shares(
 ) -> FloatArray:
     """Return the share of the squares of far contributions along each direction."""
     geometry, width = fit.geometry, directions.shape[1]
-    stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
+    stage, limit = session.stages["far contributions"], CORRECTION_PARTS[1] * rounds.level
     view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
     query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
     state = usable(geometry.matrix @ rounds.mean)

@@ -99,7 +99,7 @@ def _release_lengths(
     Far contributions, which would bias intervals, are sought more closely than far rows.
     """
     query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
-    counts, noise_std = session.histograms(query, state, session.stage(name))
+    counts, noise_std = session.histograms(query, state, session.stages[name])
     read = NoisyDistribution.with_far_bins if view.times == "slope" else NoisyDistribution.of
     return read(counts, CORRECTION_LENGTHS, noise_std)
 
@@ -119,7 +119,7 @@ def _release_moments(
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
-    stage = session.stage(names[1])
+    stage = session.stages[names[1]]
     sizes = session.n_rows(stage), session.problem.n_features, stage.mu
     level = lengths.quantile(0.5)
     for candidate in map(float, lengths.edges[1:]):

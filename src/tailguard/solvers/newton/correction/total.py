@@ -97,7 +97,7 @@ def _mean_slope(
     For counts it is the mean of predictions minus targets. The clip level comes from histograms, or
     is ``level`` if noise hides them.
     """
-    slopes, stage = fit.clipping.slopes, session.stage(name)
+    slopes, stage = fit.clipping.slopes, session.stages[name]
     n_rows, n_features = session.problem.n_rows, session.problem.n_features
     if slopes.seen:
         top = top_level(slopes, 1.0, 1, n_rows, stage.mu)
