@@ -120,6 +120,10 @@ class BudgetSession:
         """Return the noise of histograms of this many columns, scaled to all records."""
         return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
 
+    def noise_of(self, query: Any, stage: Stage) -> Any:
+        """Return what ``query.noise_std`` says of its noise at this stage."""
+        return query.noise_std(self.n_rows(stage), self.problem.n_features, stage.mu)
+
     def reads_sample(self, stage: Stage) -> bool:
         """Whether the stage reads the sample: as planned, unless ``sample_dropped`` was set."""
         return stage.block_map == SAMPLE and not self.sample_dropped

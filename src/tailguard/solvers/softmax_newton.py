@@ -317,7 +317,7 @@ def _take_rounds(
     rounds, last_phase = session.shares.rounds, len(session.shares.rounds) - 1
     query = SoftmaxGradients(view, len(contrasts.basis), clipping.row_limit)
     to_step = contrasts.basis.T / clipping.curvature
-    shortening = StepShortening.none(start.size)
+    shortening = StepShortening(np.eye(start.size))
     position, move = start.ravel(), np.zeros(start.size)
     steps: list[tuple[FloatArray, FloatArray, float]] = []
     phases = ((phase, count - k) for phase, count in enumerate(rounds) for k in range(count))
@@ -325,7 +325,7 @@ def _take_rounds(
         stage = session.round(phase, rounds_left if phase == last_phase else 0)
         weights = contrasts.basis @ position.reshape(start.shape) @ view.whitening.T
         gradient = (to_step @ session.ask(query, usable(weights), stage)).ravel()
-        noise_std = query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
+        noise_std = session.noise_of(query, stage)
         noise_std *= contrasts.mean_noise / clipping.curvature
         shortening = shortening.after(position, gradient, noise_std)
         newton = -shortening.matrix @ gradient

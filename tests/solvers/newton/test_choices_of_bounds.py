@@ -119,6 +119,6 @@ def bound_by(loss, gain, *, sampled=1.0):
 
     answering = SimpleNamespace(
         loss=session.loss, problem=session.problem, stages=session.stages, ask=told,
-        n_rows=lambda stage: sampled * session.n_rows(stage),
+        noise_of=lambda query, stage: session.noise_of(query, stage) / sampled,
     )  # fmt: skip
     return choose_bound(answering, fit).geometry.bound

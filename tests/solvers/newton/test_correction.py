@@ -249,8 +249,9 @@ def told_rounds(gradients, sampled=1.0):
         second=SimpleNamespace(noise_std=0.0),
     )  # fmt: skip
     told = SimpleNamespace(
-        loss=session.loss, problem=session.problem, shares=session.shares,
+        loss=session.loss, problem=session.problem, shares=session.shares, stages=session.stages,
         n_rows=lambda stage: sampled * session.n_rows(stage),
+        noise_of=lambda query, stage: session.noise_of(query, stage) / sampled,
         ask=lambda *_: np.tile(next(answers) / 3.0, (3, 1)),
     )  # fmt: skip
     stage = replace(session.stages["contribution rounds"], times=len(gradients))

@@ -63,7 +63,7 @@ HALF_KEPT = "half of each coefficient was kept: a comparison of losses found tha
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
     """Compare bounds in one release, and cut features at the best if it beats the present one."""
-    loss, problem, view = session.loss, session.problem, fit.geometry.view
+    loss, view = session.loss, fit.geometry.view
     if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
         limit = max(float(loss.value(fit.clipping.slopes.scale, 0.0)), 1e-12)
     else:
@@ -72,7 +72,7 @@ def choose_bound(session: FitSession, fit: Fit) -> Fit:
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stages["choice of bounds"]
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
-    margin = MARGIN_OF_BOUNDS * query.noise_std(session.n_rows(stage), problem.n_features, stage.mu)
+    margin = MARGIN_OF_BOUNDS * session.noise_of(query, stage)
     if loss.link.log:
         differences = differences + margin * (np.array(others) > view.bound)
     best = int(np.argmin(differences))
@@ -130,9 +130,7 @@ def compare_classes(
             gain=min(LARGEST_GAIN / (floor + cost), 1.0),
             score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
         )  # fmt: skip
-        margin = MARGIN_OF_CLASSES * query.noise_std(
-            session.n_rows(), session.problem.n_features, stage.mu
-        )
+        margin = MARGIN_OF_CLASSES * session.noise_of(query, stage)
         candidates.append((margin + cost, query, margin))
     _, query, margin = min(candidates, key=lambda candidate: candidate[0])
     return query, margin

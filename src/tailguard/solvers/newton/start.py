@@ -89,8 +89,10 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
         near_target=near_target,
         weight_unit=session.plan.problem.n_rows / problem.n_rows,
     )
-    clipping = Clipping.unknown(geometry.loss.slope_bound())
-    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights, unknown_noise(used.size))
+    rows = RowNormDistribution.of_ones(0.0)  # until histograms are released
+    clipping = Clipping(rows, SlopeDistribution.of_likelihood(geometry.loss.slope_bound()))
+    newton_steps, noise = StepShortening(np.eye(used.size)), unknown_noise(used.size)
+    fit = Fit(geometry, clipping, newton_steps, weights, noise)
     if not problem.intercept:
         fit = _without_constant(session, fit, noise_std)
     return fit if residual else _started_at_constant(session, fit)
@@ -98,7 +100,6 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
 
 def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
     """Release second moments of rows cut at a released norm; return them and their noise."""
-    n_rows, n_features = session.problem.n_rows, session.problem.n_features
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
     counts, noise_std = session.histograms(lengths, None, session.stages["row norms"])
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
@@ -106,14 +107,13 @@ def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
     limit = distribution.quantile(BULK_LEVEL)
     for edge in map(float, distribution.edges[distribution.edges > limit]):
         query = SecondMoments(view, edge, edge)
-        noise = noise_level(query.noise_std(n_rows, n_features, stage.mu), width)
+        noise = noise_level(session.noise_of(query, stage), width)
         moment = distribution.mean(np.minimum(distribution.points, edge) ** 2) / width
         if noise > MOMENT_NOISE * moment or edge > distribution.quantile(TAIL_LEVEL):
             break
         limit = edge
     query = SecondMoments(view, limit, limit)
-    noise_std = query.noise_std(n_rows, n_features, stage.mu)
-    return session.ask(query, None, stage), noise_std
+    return session.ask(query, None, stage), session.noise_of(query, stage)
 
 
 def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
@@ -303,9 +303,7 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     stage, weights = session.stages["curvature"], curvature_weighting(session, fit)
     for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
         query = SecondMoments(view, limit, ROW_CAP * limit, weights)
-        n_rows, n_features = session.problem.n_rows, session.problem.n_features
-        noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
-        noise_edge = noise_level(noise_std, view.width)
+        noise_edge = noise_level(session.noise_of(query, stage) * weights.bound, view.width)
         if noise_edge <= CURVATURE_NOISE * rows.curvature(limit):
             break
     else:

@@ -174,6 +174,8 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 class StepShortening:
     """A symmetric matrix that shortens Newton steps, and the last gradient at these clip levels.
 
+    The identity, with which each run begins, leaves steps as they are.
+
     ``last`` holds the whitened weights of that gradient, the gradient over the curvature, and its
     noise; None if there is none.
 
@@ -190,11 +192,6 @@ class StepShortening:
 
     matrix: FloatArray
     last: tuple[FloatArray, FloatArray, float] | None = None
-
-    @classmethod
-    def none(cls, width: int) -> "StepShortening":
-        """Return the identity: plain Newton steps."""
-        return cls(np.eye(width))
 
     def after(self, at: FloatArray, gradient: FloatArray, noise_std: float) -> "StepShortening":
         """Return the shortening after one more gradient with the same clip levels."""

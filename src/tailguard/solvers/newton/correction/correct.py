@@ -140,15 +140,13 @@ def _far_shares(
     query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
     state = usable(geometry.matrix @ rounds.mean)
     moments = session.ask(query, state, stage) / limit**2
-    problem = session.problem
-    sizes = session.n_rows(stage), problem.n_features, stage.mu
-    noise_std = query.noise_std(*sizes) / limit**2
+    noise_std = session.noise_of(query, stage) / limit**2
     mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
     deviation = moments - mean_square * np.eye(width)
     deviation_square = float((deviation**2).sum())
     variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
     # A sample has other far contributions than all records; each moves the moments by one.
-    variance += width * mean_square * (1.0 / sizes[0] - 1.0 / problem.n_rows)
+    variance += width * mean_square * (1.0 / session.n_rows(stage) - 1.0 / session.problem.n_rows)
     kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
     shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
     along = np.einsum("ij,jk,ik->i", directions, shares, directions)

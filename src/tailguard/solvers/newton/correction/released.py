@@ -120,15 +120,14 @@ def _release_moments(
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
     stage = session.stages[names[1]]
-    sizes = session.n_rows(stage), session.problem.n_features, stage.mu
     level = lengths.quantile(0.5)
     for candidate in map(float, lengths.edges[1:]):
-        noise = SecondMoments(view, candidate, candidate).noise_std(*sizes)
+        noise = session.noise_of(SecondMoments(view, candidate, candidate), stage)
         typical = lengths.mean(np.minimum(lengths.points, candidate) ** 2) / view.width
         if candidate > level and noise_level(noise, view.width) <= most_noise * typical:
             level = candidate
     query = SecondMoments(view, level, level)
-    return Moments(session.ask(query, state, stage), query.noise_std(*sizes), level, lengths)
+    return Moments(session.ask(query, state, stage), session.noise_of(query, stage), level, lengths)
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,10 +118,10 @@ def run_rounds(
     projection = basis @ basis.T
     typical, worst = math.sqrt(float((gain**2).sum()) / len(gain)), float(np.linalg.norm(gain, 2))
     position = start = fit.whitened
-    shortening = StepShortening.none(len(position))
+    shortening = StepShortening(np.eye(len(position)))
     starts, arrivals, increments, ratios = [], [], [], []
     curved, few = session.loss.link.curved, session.shares.sample > 0
-    stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    stds = session.noise_of(query, stage)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
         state = usable(geometry.matrix @ position)
