@@ -43,9 +43,9 @@ from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.class_correction import Contrasts, corrected, solution_of_classes
-from tailguard.solvers.class_shares import can_win, count_classes, sharpened
+from tailguard.solvers.class_shares import can_win, compare_classes, count_classes, sharpened
 from tailguard.solvers.newton.allocation import rounds_for, shares_for
-from tailguard.solvers.newton.choices import HALF_KEPT, compare_classes
+from tailguard.solvers.newton.choices import HALF_KEPT
 from tailguard.solvers.newton.clipping import (
     Clipping,
     RowNormDistribution,

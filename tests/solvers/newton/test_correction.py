@@ -286,7 +286,7 @@ def two_fits(moved, others=1.0, before=1.0):
     """A fit of unit curvature, and rounds that corrected it by so much, with known errors."""
     width, alike = len(moved), np.eye(len(moved))
     geometry = SimpleNamespace(matrix=alike, inverse=alike)
-    curvature = SimpleNamespace(matrix=alike, inflation=1.0)
+    curvature = SimpleNamespace(root=alike, inflation=1.0)
     start = np.ones(width)
     rounds = SimpleNamespace(
         curvature=curvature, gain=alike, inverse=alike, remaining=0.0, start=start,

@@ -14,6 +14,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Avella-Medina,
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from tailguard.checks import InputError, require
 from tailguard.gate.plan import Problem
@@ -264,11 +265,7 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Describe how many records, or which epsilon, would suffice."""
     n_rows, noun = useful_rows(problem, guarantee), "persons" if problem.by_person else "records"
-
-    def too_little(promise: Guarantee) -> bool:
-        return rarely_beats_constant(problem, promise)
-
-    return remedy(n_rows, guarantee, too_little, noun=noun)
+    return remedy(n_rows, guarantee, partial(rarely_beats_constant, problem), noun=noun)
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:

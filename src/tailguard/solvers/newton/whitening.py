@@ -57,18 +57,8 @@ class Whitening:
 
     @property
     def variance_inflation(self) -> FloatArray:
-        """The variance of errors along each direction, relative to that with exact whitening.
-
-        Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow
-        the semicircle law; the factor is the mean of their squared inverse. If a second moment may
-        be all noise, rounds hardly move along it, so the factor has an upper bound.
-
-        Reference
-        ---------
-        Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
-        """
-        root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
-        return np.asarray(2.0 / (root * (1.0 + root)))
+        """The variance of errors along each direction, relative to that with exact whitening."""
+        return inflation(self.noise_radius_squared)
 
     def hides(self, share: float) -> BoolArray:
         """Return which coordinates noise hides by more than ``share``.
@@ -89,6 +79,21 @@ class Whitening:
         explained = raised * variance > 1.0 / (1.0 - share)
         vague = parts[:, ~self.distinct].sum(axis=1) > share * variance
         return np.asarray(added | (explained & vague))
+
+
+def inflation(radius_squared: FloatArray | float) -> FloatArray:
+    """Return the variance of errors relative to that with exact second moments.
+
+    Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow the
+    semicircle law with this squared radius; the factor is the mean of their squared inverse. If a
+    second moment may be all noise, rounds hardly move along it, so the factor has an upper bound.
+
+    Reference
+    ---------
+    Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
+    """
+    root = np.sqrt(1.0 - np.minimum(radius_squared, LARGEST_RADIUS_SQUARED))
+    return np.asarray(2.0 / (root * (1.0 + root)))
 
 
 def noise_level(noise_std: float, width: int) -> float:

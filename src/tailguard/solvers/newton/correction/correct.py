@@ -188,8 +188,8 @@ class Blend:
         That of squares and amounts is left out: it is the most that noise may hide, as intervals
         need, and predictions of these are better without it (docs/trials.md).
         """
-        root, gain = _root_and_gain(rounds)
-        loss = fit.geometry.loss
+        root, loss = rounds.curvature.root, fit.geometry.loss
+        gain = root.T @ rounds.gain
         if not loss.link.curved or (loss.link.log and not loss.canonical):
             return cls._of(fit, rounds, np.zeros_like(root))
         typical = float(tail_bias.along(np.eye(len(root))).mean()) * tail_bias.beyond**2
@@ -198,8 +198,7 @@ class Blend:
     @classmethod
     def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
         """Blend for intervals, with the estimated clipping bias of each corrected weight."""
-        root, _ = _root_and_gain(rounds)
-        bias = root.T @ fit.geometry.inverse @ estimate.bias
+        bias = rounds.curvature.root.T @ fit.geometry.inverse @ estimate.bias
         return cls._of(fit, rounds, bias @ bias.T, CAUTION)
 
     @classmethod
@@ -210,8 +209,8 @@ class Blend:
         convergence. ``caution`` adds standard deviations to the squared distance between the fit
         and the corrected weights: those of a distance that comes from known errors alone.
         """
-        root, gain = _root_and_gain(rounds)
-        noise = rounds.curvature.inflation * rounds.noise
+        root = rounds.curvature.root
+        gain, noise = root.T @ rounds.gain, rounds.curvature.inflation * rounds.noise
         others = others + noise**2 * gain @ gain.T
         others += rounds.remaining * root.T @ rounds.inverse @ root
         fit_noise, distance = root.T @ fit.noise, root.T @ (rounds.mean - rounds.start)
@@ -241,9 +240,3 @@ class Blend:
             covariance=whole - noise @ noise.T,
             bias=np.zeros_like(corrected.bias),
         )
-
-
-def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:
-    """Return the Cholesky root of the curvature, and the gain in its coordinates."""
-    root = np.asarray(np.linalg.cholesky(rounds.curvature.matrix))
-    return root, root.T @ rounds.gain

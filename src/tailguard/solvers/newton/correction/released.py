@@ -35,7 +35,7 @@ from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
-from tailguard.solvers.newton.whitening import cleaned, noise_level
+from tailguard.solvers.newton.whitening import cleaned, inflation, noise_level
 
 # The lengths at which rows and contributions are cut are raised until the largest eigenvalue of the
 # noise, its edge, is this share of the mean second moment of a coordinate.
@@ -159,6 +159,11 @@ class Curvature:
         back = np.linalg.inv(self.first)
         return np.asarray(back @ self.second.raised(self.floor, 1.0, self.tail) @ back)
 
+    @cached_property
+    def root(self) -> FloatArray:
+        """The Cholesky root of the matrix."""
+        return np.asarray(np.linalg.cholesky(self.matrix))
+
     @property
     def inverse(self) -> FloatArray:
         """The inverse of the curvature, including that of the ridge."""
@@ -200,14 +205,8 @@ class Curvature:
 
     @property
     def inflation(self) -> float:
-        """The ratio of the standard error to its value with an exact curvature.
-
-        Reference
-        ---------
-        As ``Whitening.variance_inflation``.
-        """
-        root = math.sqrt(1.0 - min(self.second.edge**2, 0.6))
-        return math.sqrt(2.0 / (root * (1.0 + root)))
+        """The ratio of the standard error to its value with an exact curvature."""
+        return math.sqrt(inflation(self.second.edge**2))
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
