@@ -122,7 +122,12 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
-        often_zero_factor = _often_zero_factor(row, noise_std, total, len(counts))
+        # The scale of a column that is often zero, over the size of its other records, follows
+        # from the root mean square. Without the lower bound, rows with a nonzero value would be far
+        # longer than others, and be clipped.
+        root_mean_square = math.sqrt(max(total - row[0], noise_std) / total)
+        lower_bound = 1.0 / math.sqrt(math.sqrt(len(counts)))
+        often_zero_factor = min(max(root_mean_square, lower_bound), 1.0)
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
         ):
@@ -190,16 +195,6 @@ def find_scales(queries: ColumnQueries, measured: ColumnScales, stage: Stage) ->
             )
         elif measured.width[column] and pairs - row[0] < least * noise_std < row[0]:
             measured.scale[column] = np.nan
-
-
-def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
-    """Return the scale of a column that is often zero, over the size of its other records.
-
-    The factor follows from the root mean square. It has a lower bound, because otherwise rows with
-    a nonzero value would be far longer than others, and be clipped.
-    """
-    others = max(total - row[0], noise_std) / total
-    return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
 
 
 @cache

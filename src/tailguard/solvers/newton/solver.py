@@ -106,7 +106,7 @@ class WhitenedNewton:
             shares.constant > 0.0 or not (problem.link.curved and has_start),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
-        _, mu = outlook.planned_shares(problem, guarantee, shares)
+        mu = outlook.mu_of_fit(problem, guarantee, shares)
         remarks, warnings = [outlook.meaning_of_error(problem)], []
         if shares.correction > 0.0:
             remarks.append(outlook.ESTIMAND)
