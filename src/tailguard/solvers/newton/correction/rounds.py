@@ -84,14 +84,10 @@ class Rounds:
         return self.start_distance**2 * share + remains
 
     @property
-    def converged(self) -> bool:
-        """Whether the last gradients were near zero."""
-        return self.last_ratio <= self.most_ratio
-
-    @property
     def settled(self) -> bool:
-        """Whether the rounds converged and rows were not cut too low."""
-        return self.converged and self.curvature.lost() <= MOST_BEYOND_CUT
+        """Whether the last gradients were near zero and rows were not cut too low."""
+        converged = self.last_ratio <= self.most_ratio
+        return converged and self.curvature.lost() <= MOST_BEYOND_CUT
 
 
 def run_rounds(
