@@ -11,8 +11,9 @@ import tailguard as tg
 from support.targets import FREE, takes_labels, target_for
 from tailguard.gate.plan import Problem
 from tailguard.privacy.books import MemoryBooks
+from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.constant import CONSTANT_ONLY
-from tailguard.solvers.newton.outlook import constant_hides, planned_shares, scales_hide
+from tailguard.solvers.newton.outlook import constant_hides, mu_of_fit, scales_hide
 from tailguard.solvers.newton.solver import WhitenedNewton
 
 LOW = {"epsilon": 0.1, "delta": 1e-7}
@@ -102,7 +103,8 @@ def test_between_both_a_fit_goes_on_and_warns():
     for n_rows in (100, 900, 2000, 10_000):
         problem = Problem(loss, n_rows, 3, intercept=True)
         hidden = scales_hide(problem, guarantee, bulk=1.0), scales_hide(problem, guarantee)
-        kinds.append((*hidden, constant_hides(problem, planned_shares(problem, guarantee)[1])))
+        mu = mu_of_fit(problem, guarantee, shares_for(problem, guarantee.gaussian_mu()))
+        kinds.append((*hidden, constant_hides(problem, mu)))
     assert kinds == [
         (True, True, True),
         (True, True, False),

@@ -29,7 +29,7 @@ def test_both_counts_have_the_noise_that_they_state_and_wrong_scales_are_rejecte
     """Each alone, and their mean, by what its variance says: of as many classes as tests need."""
     y = np.random.default_rng(0).integers(0, MANY, 20_000).astype(float)
     session, books = session_over(y, MANY, tg.GDP(3.0), seed=5)
-    first, again = session.stage(COUNTS), session.stage(AGAIN)
+    first, again = session.stages[COUNTS], session.stages[AGAIN]
     counted = count_classes(session, MANY, first)
     both = sharpened(session, counted, first, again)
     second = books.releases[-1]
@@ -60,10 +60,10 @@ def test_a_replaced_label_moves_what_is_spent_twice_by_what_both_counts_charge(w
         answers = []
         for labels in (y, replaced):
             session, books = session_over(labels, 3, tg.GDP(1.0))
-            answers.append(count_classes(session, 3, session.stage(name)).counts)
+            answers.append(count_classes(session, 3, session.stages[name]).counts)
         (release,) = books.releases
         moves.append(np.linalg.norm(answers[0] - answers[1]) / release.sensitivity)
-        assert release.sensitivity / release.noise_std <= session.stage(name).mu
+        assert release.sensitivity / release.noise_std <= session.stages[name].mu
     assert max(moves) <= 1.0 + 1e-12
     assert worst != 2.0 or min(moves) > 0.99
 
@@ -74,7 +74,7 @@ def test_a_replaced_label_moves_what_is_spent_twice_by_what_both_counts_charge(w
 )
 def test_second_counts_spend_what_brings_the_loss_of_a_rare_class_down(sizes, spends):
     session, books = session_over(np.repeat([0.0, 1.0, 2.0], sizes), 3, tg.GDP(0.25), seed=1)
-    first, again = session.stage(COUNTS), session.stage(AGAIN)
+    first, again = session.stages[COUNTS], session.stages[AGAIN]
     counted = count_classes(session, 3, first)
     both = sharpened(session, counted, first, again)
     assert (both is counted) == (len(books.releases) == 1) == (spends == "none")

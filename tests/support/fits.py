@@ -3,8 +3,9 @@
 import numpy as np
 
 from tailguard.queries.units import Units
+from tailguard.solvers.newton.clipping import Clipping, RowNormDistribution, SlopeDistribution
 from tailguard.solvers.newton.newton import FitSession
-from tailguard.solvers.newton.state import Clipping, Fit, Geometry, unknown_noise
+from tailguard.solvers.newton.state import Fit, Geometry, unknown_noise
 from tailguard.solvers.newton.whitening import StepShortening, Whitening
 
 
@@ -21,9 +22,10 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
         without_baseline=np.zeros(n_features, dtype=bool),
         **geometry,
     )
-    clipping = Clipping.unknown(loss.slope_bound())
-    shortening, start = StepShortening.none(size), nothing if weights is None else weights
-    return Fit(seen, clipping, shortening, start, unknown_noise(size))
+    slopes = SlopeDistribution.of_likelihood(loss.slope_bound())
+    clipping = Clipping(RowNormDistribution.of_ones(0.0), slopes)
+    start = nothing if weights is None else weights
+    return Fit(seen, clipping, StepShortening(np.eye(size)), start, unknown_noise(size))
 
 
 def reserved(plan, gate, shares):

@@ -106,10 +106,8 @@ def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
     )
     kept_directions = singular_values**2 > REPEATED * singular_values[0] ** 2
     standardised = left_vectors[:, kept_directions].T @ (estimate / std)
-    statistic, df = (
-        float(((standardised / singular_values[kept_directions]) ** 2).sum()),
-        int(kept_directions.sum()),
-    )
+    statistic = float(((standardised / singular_values[kept_directions]) ** 2).sum())
+    df = int(kept_directions.sum())
     return JointTest(estimate, std, statistic, df, float(chdtrc(df, statistic)))
 
 
@@ -121,12 +119,8 @@ def _weights(model: Any, contrasts: Any) -> FloatArray:
         is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
         if is_numeric and matrix.shape[1] == len(names) and np.isfinite(matrix).all():
             return _checked(matrix.astype(np.float64))
-    is_single = isinstance(contrasts, str | Mapping)
-    listed = (
-        [contrasts] if is_single else contrasts if isinstance(contrasts, list | tuple) else [None]
-    )
     rows: list[FloatArray] = []
-    for contrast in listed:
+    for contrast in contrasts if isinstance(contrasts, list | tuple) else [contrasts]:
         if isinstance(contrast, str):
             rows += [np.eye(len(names))[place] for place in _places(model, names, contrast)]
         elif isinstance(contrast, Mapping):
@@ -212,14 +206,8 @@ def coefficient_names(model: Any) -> list[str]:
     """Return the names of the coefficients, the intercept last; with classes, names per class."""
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
-        intercept_names = ("(intercept)",)
-        labels = model.classes_.tolist()[1:]
-        return [
-            f"{label}: {name}"
-            for group in (names, intercept_names)
-            for label in labels
-            for name in group
-        ]
+        labels, groups = model.classes_.tolist()[1:], (names, ["(intercept)"])
+        return [f"{label}: {name}" for group in groups for label in labels for name in group]
     return [*names, "(intercept)"] if model.fit_intercept else list(names)
 
 

@@ -35,31 +35,26 @@ class Link(Enum):
     A loss of the residual ``score - target`` (``IDENTITY``) keeps its form if targets are shifted
     and scaled. If scores are logarithms (``LOG``), scaling the targets shifts the scores. If they
     are log-odds (``LOGIT``), targets are outcomes and never scaled.
+
+    Attributes
+    ----------
+    residual
+        Whether the loss depends on the residual, so targets may be shifted and scaled.
+    log
+        Whether expected targets are exponentials of scores.
+    scaled
+        Whether targets may be divided by a scale.
+    curved
+        Whether the curvature varies with the score for a fixed residual.
     """
 
     IDENTITY = "identity"
     LOG = "log"
     LOGIT = "logit"
 
-    @property
-    def residual(self) -> bool:
-        """Whether the loss depends on the residual, so targets may be shifted and scaled."""
-        return self is Link.IDENTITY
-
-    @property
-    def log(self) -> bool:
-        """Whether expected targets are exponentials of scores."""
-        return self is Link.LOG
-
-    @property
-    def scaled(self) -> bool:
-        """Whether targets may be divided by a scale."""
-        return self.residual or self.log
-
-    @property
-    def curved(self) -> bool:
-        """Whether the curvature varies with the score for a fixed residual."""
-        return self is not Link.IDENTITY
+    def __init__(self, name: str) -> None:
+        self.residual, self.log = name == "identity", name == "log"
+        self.scaled, self.curved = name != "logit", name != "identity"
 
 
 class Loss:

@@ -75,25 +75,17 @@ class MeanHistograms:
 
     def __init__(self, gate: Gate, stages: Sequence[Stage], total: int) -> None:
         self._gate, self._total = gate, total
-        self._stages = {stage.name: stage for stage in stages}
+        self.stages = {stage.name: stage for stage in stages}
         self._times_left = {stage.name: stage.times for stage in stages}
 
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return the number of records, or their total weight; every stage reads all records."""
         return self._total
 
-    def plans(self, name: str) -> bool:
-        """Whether a stage of that name was planned."""
-        return name in self._stages
-
-    def stage(self, name: str) -> Stage:
-        """Return the planned stage of that name."""
-        return self._stages[name]
-
     def left(self) -> float:
         """Return the mu of the releases that are left."""
         return math.hypot(
-            *(s.mu * math.sqrt(self._times_left[s.name]) for s in self._stages.values())
+            *(s.mu * math.sqrt(self._times_left[s.name]) for s in self.stages.values())
         )
 
     def noise_std(self, columns: int, stage: Stage) -> float:

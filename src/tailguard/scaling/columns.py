@@ -158,22 +158,16 @@ class ColumnScales:
 
 
 class HistogramSession(Protocol):
-    """The part of a session that histograms of columns use.
+    """The part of a session that histograms of columns use; ``stages`` are the planned ones.
 
     Noise is stated as the standard deviation of Gaussian noise. For other noise this is Gaussian
     noise whose tail is at least as heavy.
     """
 
+    stages: dict[str, Stage]
+
     def n_rows(self, stage: Stage | None = None) -> int:
         """Return the number of records that the stage reads; without a stage, of all records."""
-        ...
-
-    def plans(self, name: str) -> bool:
-        """Whether a stage of that name was planned."""
-        ...
-
-    def stage(self, name: str) -> Stage:
-        """Return the planned stage of that name."""
         ...
 
     def left(self) -> float:
@@ -193,32 +187,16 @@ class HistogramSession(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ColumnQueries:
-    """Some columns and their planned stages.
+    """Some columns and the session that releases their histograms.
 
     Attributes
     ----------
-    session
-        The session that releases their histograms.
     indices
         Numbers of the columns in queries: the target is ``n_features``, the offset one more.
-    prefix
-        The beginning of the names of the stages.
     """
 
     session: HistogramSession
     indices: Sequence[int]
-    prefix: str = ""
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def plans(self, name: str) -> bool:
-        """Whether this stage was planned for these columns."""
-        return self.session.plans(self.prefix + name)
-
-    def stage(self, name: str) -> Stage:
-        """Return the planned stage of that name for these columns."""
-        return self.session.stage(self.prefix + name)
 
     def histograms(
         self,

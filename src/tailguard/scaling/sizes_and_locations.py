@@ -64,27 +64,29 @@ FAR_SHARE = 0.005  # of the records exceed the far size, and as many are below t
 LEAST_PART = 1.0 / 16.0  # smallest scale of a column over the bin width of its coarse centre
 
 
-def find_sizes(queries: ColumnQueries, stage: Stage) -> ColumnScales:
-    """Release the size of every column and, if planned, a second time those of undetected columns.
+def find_sizes(queries: ColumnQueries, stage: Stage, retry: Stage | None = None) -> ColumnScales:
+    """Release the size of every column and, with ``retry``, again those of undetected columns.
 
     Only columns that are zero in less than half of their records are released again. They are
     fewer, so each has less noise. The two releases are averaged, weighted by their precision.
     """
-    total = queries.session.n_rows()
-    counts, noise_std = queries.histograms(np.arange(len(queries)), SIZE_BINS, stage)
-    noise = np.full(len(queries), noise_std)
+    total, n_columns = queries.session.n_rows(), len(queries.indices)
+    counts, noise_std = queries.histograms(np.arange(n_columns), SIZE_BINS, stage)
+    noise = np.full(n_columns, noise_std)
     measured = read_sizes(counts, noise, total)
     hidden = np.flatnonzero(~measured.detected & (counts[:, 0] < MOSTLY_ZERO * total))
-    if not hidden.size or not queries.plans("typical size retry"):
+    if not hidden.size or retry is None:
         return measured
-    second, noise_std = queries.histograms(hidden, SIZE_BINS, queries.stage("typical size retry"))
+    second, noise_std = queries.histograms(hidden, SIZE_BINS, retry)
     weight = 1.0 / (1.0 + (noise_std / noise[hidden]) ** 2)
     counts[hidden] += weight[:, None] * (second - counts[hidden])
     noise[hidden] = noise_std * np.sqrt(weight)
     return read_sizes(counts, noise, total)
 
 
-def share_size(queries: ColumnQueries, measured: ColumnScales, n_features: int) -> None:
+def share_size(
+    queries: ColumnQueries, measured: ColumnScales, stage: Stage, n_features: int
+) -> None:
     """Give undetected features that are often zero a common size, from one more release.
 
     Each of these rare indicators and amounts is nonzero in too few records, but together they can
@@ -93,12 +95,12 @@ def share_size(queries: ColumnQueries, measured: ColumnScales, n_features: int) 
     all these columns. It is larger if a detected length would exceed the nearest feature bound.
     """
     hidden = ~measured.detected & measured.often_zero & (np.array(queries.indices) < n_features)
-    if not hidden.any() or not queries.plans("shared size"):
+    if not hidden.any():
         return
     chosen = np.eye(n_features)[:, np.array(queries.indices)[hidden]]
     view = View(None, Units.raw(n_features, intercept=False), chosen)
     query = WhitenedHistogram(view, "length", SIZE_BINS)
-    counts, noise_std = queries.session.histograms(query, None, queries.stage("shared size"))
+    counts, noise_std = queries.session.histograms(query, None, stage)
     if (hidden & measured.binary).any() and counts[_ones()] > _ones_threshold(1) * noise_std:
         measured.scale[hidden] = INDICATOR_STD * float(SIZE_BINS.middle()[_ones()])
         counts[_ones()] = 0.0
@@ -120,7 +122,12 @@ def read_sizes(counts: FloatArray, noise: FloatArray, total: float) -> ColumnSca
     for column, (row, noise_std) in enumerate(zip(counts, noise, strict=True)):
         distribution = read_octaves(row, noise_std)
         size = distribution.quantile(0.5)
-        often_zero_factor = _often_zero_factor(row, noise_std, total, len(counts))
+        # The scale of a column that is often zero, over the size of its other records, follows
+        # from the root mean square. Without the lower bound, rows with a nonzero value would be far
+        # longer than others, and be clipped.
+        root_mean_square = math.sqrt(max(total - row[0], noise_std) / total)
+        lower_bound = 1.0 / math.sqrt(math.sqrt(len(counts)))
+        often_zero_factor = min(max(root_mean_square, lower_bound), 1.0)
         if distribution.significance > (
             least if abs(math.log2(size)) < COMMON_OCTAVES else least_far
         ):
@@ -162,15 +169,15 @@ def fewest_records(columns: int, noise_std: float) -> float:
     return detection_threshold(columns) * noise_std / SIZE_WINDOW
 
 
-def find_scales(queries: ColumnQueries, measured: ColumnScales) -> None:
+def find_scales(queries: ColumnQueries, measured: ColumnScales, stage: Stage) -> None:
     """Take scales from differences of pairs, which are the best source if they are detected.
 
     If public numbers predict that they will hardly be detected, only columns whose centres are too
     coarse are measured. If noise may hide all unequal pairs of such a column, its scale becomes
     unknown.
     """
-    stage = queries.stage("scale")
-    needed = detection_threshold(len(queries)) * queries.session.noise_std(len(queries), stage)
+    n_columns = len(queries.indices)
+    needed = detection_threshold(n_columns) * queries.session.noise_std(n_columns, stage)
     visible = PAIRS_DETECTED * queries.session.n_rows() > needed
     chosen = np.flatnonzero(measured.detected if visible else measured.width)
     if not chosen.size:
@@ -188,16 +195,6 @@ def find_scales(queries: ColumnQueries, measured: ColumnScales) -> None:
             )
         elif measured.width[column] and pairs - row[0] < least * noise_std < row[0]:
             measured.scale[column] = np.nan
-
-
-def _often_zero_factor(row: FloatArray, noise_std: float, total: float, columns: int) -> float:
-    """Return the scale of a column that is often zero, over the size of its other records.
-
-    The factor follows from the root mean square. It has a lower bound, because otherwise rows with
-    a nonzero value would be far longer than others, and be clipped.
-    """
-    others = max(total - row[0], noise_std) / total
-    return min(max(math.sqrt(others), 1.0 / math.sqrt(math.sqrt(columns))), 1.0)
 
 
 @cache

@@ -36,7 +36,6 @@ from tailguard.scaling.sizes_and_locations import (
 )
 
 LEVELS = "level counts"
-TARGET = "target "  # the prefix of the names of the target's own stages
 PURPOSES = {
     "target typical size": "the typical absolute value of the target",
     "target location": "the location of the target",
@@ -137,20 +136,22 @@ def find_columns(
     is_target, counted = indices == columns.n_features, np.array([], dtype=np.intp)
     scales, only_target = ColumnScales.unknown(len(indices)), False
     if columns.target:
-        queries = ColumnQueries(session, (columns.n_features,), TARGET)
-        measured_scales = _target(queries, shifted=columns.target_shifted, or_constant=or_constant)
+        measured_scales = _target(session, columns, or_constant=or_constant)
         only_target = or_constant and columns.target_shifted and not measured_scales.detected.any()
         scales.put(is_target, measured_scales)
-    if not only_target and session.plans(LEVELS):
+    if not only_target and LEVELS in session.stages:
         counted = np.array(columns.counted)
-        scales.put(counted, count_levels(session, columns, session.stage(LEVELS)))
+        scales.put(counted, count_levels(session, columns, session.stages[LEVELS]))
     measured = ~is_target & ~np.isin(indices, counted)
     if not only_target and measured.any():
         queries = ColumnQueries(session, tuple(map(int, indices[measured])))
-        measured_scales = find_sizes(queries, queries.stage("typical size"))
+        sizes, retry = session.stages["typical size"], session.stages.get("typical size retry")
+        measured_scales = find_sizes(queries, sizes, retry)
         if columns.intercept and measured_scales.detected.any():
             _locate(queries, measured_scales, believe_narrow=believe_narrow)
-        share_size(queries, measured_scales, columns.n_features)
+        if "shared size" in session.stages:
+            shared = session.stages["shared size"]
+            share_size(queries, measured_scales, shared, columns.n_features)
         scales.put(measured, measured_scales)
     return scales
 
@@ -187,36 +188,39 @@ def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Un
     scales = ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return scales.units(columns), True
-    queries = ColumnQueries(session, (columns.n_features,), TARGET)
-    target_scales = _target(queries, shifted=columns.target_shifted)
+    target_scales = _target(session, columns)
     scales.put(np.array(columns.indices) == columns.n_features, target_scales)
     return scales.units(columns), bool(target_scales.detected.any())
 
 
 def _locate(queries: ColumnQueries, scales: ColumnScales, *, believe_narrow: bool) -> None:
     """Release centres, and then scales from pairs; keep those that exceed the noise."""
-    sizes = scales.scale.copy()
-    location, fine = queries.stage("location"), queries.stage("fine location")
+    sizes, stages = scales.scale.copy(), queries.session.stages
     fine_bins = FINEST_BINS if believe_narrow else FINE_BINS
-    narrow = find_locations(queries, scales, location, fine, fine_bins=fine_bins)
+    narrow = find_locations(
+        queries, scales, stages["location"], stages["fine location"], fine_bins=fine_bins
+    )
     scales.scale[narrow] = scales.width[narrow] if believe_narrow else sizes[narrow]
-    find_scales(queries, scales)
+    find_scales(queries, scales, stages["scale"])
     if believe_narrow:
         equal = np.isnan(scales.scale) & (scales.width > 0.0)  # most pairs of records are equal
         scales.scale[equal] = scales.width[equal]
 
 
-def _target(queries: ColumnQueries, *, shifted: bool, or_constant: bool = False) -> ColumnScales:
+def _target(
+    session: HistogramSession, columns: MeasuredColumns, *, or_constant: bool = False
+) -> ColumnScales:
     """Measure the target; if its size is not detected, its centre may take the rest."""
-    scales = find_sizes(queries, queries.stage("typical size"))
-    if not shifted:
+    queries, stages = ColumnQueries(session, (columns.n_features,)), session.stages
+    scales = find_sizes(queries, stages["target typical size"])
+    if not columns.target_shifted:
         return scales
     if scales.detected.any():
         scales.often_zero[:] = False  # the centre of the target may be zero
-        location = queries.stage("location")
+        location = stages["target location"]
         find_locations(queries, scales, location, location)
-        if queries.plans("scale"):
-            find_scales(queries, scales)
+        if "target scale" in stages:
+            find_scales(queries, scales, stages["target scale"])
         return scales
     return _constant(queries) if or_constant else scales
 

@@ -120,7 +120,7 @@ def corrected(
     )  # fmt: skip
     iterate = NewtonIterate(weights.ravel(), weights.ravel(), 0.0, session.n_rows())
     fit = Fit(
-        geometry, clipping, StepShortening.none(geometry.width), weights.ravel(),
+        geometry, clipping, StepShortening(np.eye(geometry.width)), weights.ravel(),
         geometry.inverse @ noise, iterates=(iterate,),
     )  # fmt: skip
     fit = correct(session, fit)

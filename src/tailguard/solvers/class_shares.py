@@ -20,10 +20,11 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
+from tailguard.losses.multinomial import Multinomial
 from tailguard.queries.histograms import Bins, WhitenedHistogram
+from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.solvers.newton.choices import compare_classes
 from tailguard.solvers.session import BudgetSession
 
 # The least assumed number of records of a class, in standard deviations of the noise.
@@ -37,6 +38,11 @@ LARGEST_LOSS = 0.003
 # hundred of the rarest class). Of over a hundred fits with equally strong signals, those beyond .5
 # lost .03 to .24 of the entropy.
 LARGEST_MARGIN = 0.5
+# In a comparison a record's gain is cut at two nats. A fit is kept if it wins by two standard
+# deviations of the noise: if neither of two fits is better than the constant, one of them wins with
+# probability at most 1/22. Floors are values ``f``: a fit gives each class at least ``exp(-f)``
+# times its share.
+LARGEST_GAIN, MARGIN_OF_CLASSES, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +104,30 @@ def can_win(session: BudgetSession, shares: FloatArray, choice: Stage) -> bool:
     """Whether a comparison at this stage could detect a fit that is better than the shares."""
     _, margin = compare_classes(session, _view(session), shares, choice)
     return margin <= LARGEST_MARGIN * -float(shares @ np.log(shares))
+
+
+def compare_classes(
+    session: BudgetSession, view: View, shares: FloatArray, stage: Stage
+) -> tuple[LossDifferences, float]:
+    """Return the query that compares two fits of several classes with the classes' shares.
+
+    Also return the margin by which a fit must win. Each fit is floored: a class keeps
+    at least ``exp(-f)`` times its share, for the ``f`` of least total cost. The probabilities then
+    add up to at most ``1 + exp(-f)`` and are divided by their sum, so no record loses more than
+    ``f + log(1 + exp(-f))`` and losses need not be cut.
+    """
+    candidates = []
+    for floor in FLOORS:
+        cost = math.log1p(math.exp(-floor))
+        query = LossDifferences(
+            Multinomial(shares.size), (view,) * 3, floor + cost,
+            gain=min(LARGEST_GAIN / (floor + cost), 1.0),
+            score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
+        )  # fmt: skip
+        margin = MARGIN_OF_CLASSES * session.noise_of(query, stage)
+        candidates.append((margin + cost, query, margin))
+    _, query, margin = min(candidates, key=lambda candidate: candidate[0])
+    return query, margin
 
 
 def _view(session: BudgetSession) -> View:

@@ -51,6 +51,7 @@ def usable(weights: FloatArray) -> FloatArray:
 class BudgetSession:
     """Sends queries to the gate, and keeps account of the budget.
 
+    ``stages`` has the planned stages by their names.
     ``sample_dropped`` may be set if released numbers show that the sample is too small: later
     stages then read all records, at the same cost.
 
@@ -63,6 +64,7 @@ class BudgetSession:
         self.plan = plan
         self.gate = gate
         self.problem = plan.problem
+        self.stages = dict(plan.by_name)
         self.sample_dropped = False
         self.evenness = 1.0
         self.notes: tuple[str, ...] = ()
@@ -94,7 +96,7 @@ class BudgetSession:
         """Release the total weight, if records have weights; its noise is the least value."""
         if not self.problem.has_weights:
             return
-        n_rows, stage, query = self.problem.n_rows, self.stage(WEIGHT), WeightTotals()
+        n_rows, stage, query = self.problem.n_rows, self.stages[WEIGHT], WeightTotals()
         noise_std = query.calibrate(n_rows, self.problem.n_features, stage.mu).noise_std
         total, squares = query.totals(self.ask(query, None, stage), noise_std, n_rows)
         self.problem = replace(self.problem, n_rows=max(1, round(total)))
@@ -118,13 +120,9 @@ class BudgetSession:
         """Return the noise of histograms of this many columns, scaled to all records."""
         return self.n_rows() / self.n_rows(stage) * math.sqrt(2 * columns) / stage.mu
 
-    def plans(self, name: str) -> bool:
-        """Whether a stage of that name was planned."""
-        return name in self.plan.by_name
-
-    def stage(self, name: str) -> Stage:
-        """Return the planned stage of that name."""
-        return self.plan.stage(name)
+    def noise_of(self, query: Any, stage: Stage) -> Any:
+        """Return what ``query.noise_std`` says of its noise at this stage."""
+        return query.noise_std(self.n_rows(stage), self.problem.n_features, stage.mu)
 
     def reads_sample(self, stage: Stage) -> bool:
         """Whether the stage reads the sample: as planned, unless ``sample_dropped`` was set."""

@@ -43,9 +43,9 @@ from tailguard.scaling.columns import columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import LEVELS, find_units
 from tailguard.solvers.class_correction import Contrasts, corrected, solution_of_classes
-from tailguard.solvers.class_shares import can_win, count_classes, sharpened
+from tailguard.solvers.class_shares import can_win, compare_classes, count_classes, sharpened
 from tailguard.solvers.newton.allocation import rounds_for, shares_for
-from tailguard.solvers.newton.choices import HALF_KEPT, compare_classes
+from tailguard.solvers.newton.choices import HALF_KEPT
 from tailguard.solvers.newton.clipping import (
     Clipping,
     RowNormDistribution,
@@ -182,13 +182,13 @@ class SoftmaxNewton:
 
 def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
     """Count the classes, and fit them if a fit could win."""
-    counted = count_classes(session, classes, session.stage(COUNTS))
-    if not session.plans("second moments"):
+    counted = count_classes(session, classes, session.stages[COUNTS])
+    if "second moments" not in session.stages:
         return _constant(plan, counted.shares, ONLY_SHARES)
-    if session.plans(AGAIN):
-        counted = sharpened(session, counted, session.stage(COUNTS), session.stage(AGAIN))
+    if AGAIN in session.stages:
+        counted = sharpened(session, counted, session.stages[COUNTS], session.stages[AGAIN])
     detected, reason = np.zeros(session.problem.n_features, dtype=np.bool_), NONE_CAN_WIN
-    if can_win(session, counted.shares, session.stage(CHOICE)):
+    if can_win(session, counted.shares, session.stages[CHOICE]):
         reason = ONLY_SHARES
         with suppress(*BEYOND_FLOATS):
             units, scales = find_units(session, columns_of(session.problem))
@@ -201,8 +201,8 @@ def _carried_out(session: FitSession, plan: Plan, classes: int) -> Solution:
     events = rarest * (1.0 - rarest) * session.n_rows() * session.plan.total_mu
     enough = events >= EVENTS_FOR_CORRECTION * (session.problem.n_features + 1)
     # If the correction is dropped, the rounds get its budget.
-    if session.plans("contribution rounds") and not enough:
-        session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
+    if "contribution rounds" in session.stages and not enough:
+        session.drop(CORRECTION_OF_LIKELIHOOD)
     try:
         solution = _fitted(session, plan, units, np.append(detected, True), counted.shares)
     except BEYOND_FLOATS:
@@ -282,7 +282,7 @@ def _fitted(
     whitening = whiten(moments[np.ix_(used, used)], noise_level(noise_std, used.size), curved=True)
     view = view.through(np.eye(detected.size)[:, used] @ whitening.matrix)
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
-    counts, noise_std = session.histograms(lengths, None, session.stage("whitened row norms"))
+    counts, noise_std = session.histograms(lengths, None, session.stages["whitened row norms"])
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
     rows = RowNormDistribution(distribution, whitening.effective_dim)
     if not rows.seen:
@@ -317,7 +317,7 @@ def _take_rounds(
     rounds, last_phase = session.shares.rounds, len(session.shares.rounds) - 1
     query = SoftmaxGradients(view, len(contrasts.basis), clipping.row_limit)
     to_step = contrasts.basis.T / clipping.curvature
-    shortening = StepShortening.none(start.size)
+    shortening = StepShortening(np.eye(start.size))
     position, move = start.ravel(), np.zeros(start.size)
     steps: list[tuple[FloatArray, FloatArray, float]] = []
     phases = ((phase, count - k) for phase, count in enumerate(rounds) for k in range(count))
@@ -325,7 +325,7 @@ def _take_rounds(
         stage = session.round(phase, rounds_left if phase == last_phase else 0)
         weights = contrasts.basis @ position.reshape(start.shape) @ view.whitening.T
         gradient = (to_step @ session.ask(query, usable(weights), stage)).ravel()
-        noise_std = query.noise_std(session.n_rows(), session.problem.n_features, stage.mu)
+        noise_std = session.noise_of(query, stage)
         noise_std *= contrasts.mean_noise / clipping.curvature
         shortening = shortening.after(position, gradient, noise_std)
         newton = -shortening.matrix @ gradient
@@ -367,11 +367,11 @@ def _kept(
     the fit, or if the fit's loss is not clearly below that of the constant. The choice does not
     change the estimand of intervals.
     """
-    stage, units = session.stage(CHOICE), view.units
+    stage, units = session.stages[CHOICE], view.units
     query, margin = compare_classes(session, view, frequencies, stage)
     differences = session.ask(query, weights, stage)
     left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
-    levels = {*chain(*session.problem.levels)} if session.plans(LEVELS) else {}
+    levels = {*chain(*session.problem.levels)} if LEVELS in session.stages else {}
     unseen = [
         "" if not out else RARE_LEVEL if column in levels else UNSEEN_COLUMN
         for column, out in enumerate(left_out)

@@ -153,7 +153,7 @@ class SharedScale:
     def _scale(self, session: BudgetSession) -> float:
         """Return the median of nonzero pair differences; 1 if noise hides them."""
         query = self._differences
-        stage, shape = session.stage(FEATURES), (session.n_rows(), self.problem.n_features)
+        stage, shape = session.stages[FEATURES], (session.n_rows(), self.problem.n_features)
         counts = session.ask(query, None, stage)
         distribution = read_octaves(counts, query.calibrate(*shape, stage.mu).noise_std)
         seen = distribution.significance > detection_threshold(1)

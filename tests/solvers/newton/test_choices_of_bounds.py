@@ -118,7 +118,7 @@ def bound_by(loss, gain, *, sampled=1.0):
         return np.array([margin, -gain(noise) - margin])
 
     answering = SimpleNamespace(
-        loss=session.loss, problem=session.problem, stage=session.stage, ask=told,
-        n_rows=lambda stage: sampled * session.n_rows(stage),
+        loss=session.loss, problem=session.problem, stages=session.stages, ask=told,
+        noise_of=lambda query, stage: session.noise_of(query, stage) / sampled,
     )  # fmt: skip
     return choose_bound(answering, fit).geometry.bound

@@ -94,7 +94,7 @@ def test_without_an_intercept_there_is_no_constant_to_choose():
 @pytest.mark.parametrize("loss", [tg.losses.Squared(), tg.losses.Logistic()])
 def test_half_a_fit_has_half_the_noise_but_for_a_constant_of_residuals_which_stays(loss):
     session = SimpleNamespace(
-        loss=loss, plans=lambda _: True, stage=lambda _: None, ask=lambda *_: np.array([-1.0, 0.0])
+        loss=loss, stages={"choice of fit": None}, ask=lambda *_: np.array([-1.0, 0.0])
     )
     start = NewtonIterate(np.zeros(3), np.ones(3), 0.1, 1_000)
     fit = replace(plain_fit(loss, 2, weights=np.ones(3)), noise=np.eye(3), iterates=(start,))

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tailguard.solvers.newton.debiasing import (
-    increment_shares,
-    levels_up_to,
+    joint_levels,
     sure_squared_biases,
 )
 
@@ -13,19 +12,19 @@ from tailguard.solvers.newton.debiasing import (
 @pytest.mark.parametrize("top", [0.0, 0.5, 1.0, 1.2, float("nan")])
 def test_no_level_above_the_first_means_no_increment_at_all(top):
     """An increment of width zero would carry no noise: it must not be computed."""
-    assert levels_up_to(1.0, top, 4) == (1.0,)
+    assert joint_levels(1.0, top, 4) == ((1.0,), (1.0,))
 
 
 def test_widths_are_positive_and_shares_have_norm_one():
-    levels = levels_up_to(0.3, 100.0, 4)
+    levels, shares = joint_levels(0.3, 100.0, 4)
     assert (np.diff(levels) > 0).all()
-    assert np.linalg.norm(increment_shares(levels)) == pytest.approx(1.0)
+    assert np.linalg.norm(shares) == pytest.approx(1.0)
 
 
 def test_the_sum_of_all_increments_is_as_noisy_as_the_top_level_alone():
-    levels = levels_up_to(1.0, 9.0, 4)
+    levels, shares = joint_levels(1.0, 9.0, 4)
     widths = np.diff([0.0, *levels])
-    assert ((widths / increment_shares(levels)) ** 2).sum() == pytest.approx(levels[-1] ** 2)
+    assert ((widths / shares) ** 2).sum() == pytest.approx(levels[-1] ** 2)
 
 
 def test_noise_shows_no_bias_and_a_real_one_is_shown_with_its_size():

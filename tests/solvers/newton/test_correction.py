@@ -249,11 +249,12 @@ def told_rounds(gradients, sampled=1.0):
         second=SimpleNamespace(noise_std=0.0),
     )  # fmt: skip
     told = SimpleNamespace(
-        loss=session.loss, problem=session.problem, shares=session.shares, stage=session.stage,
+        loss=session.loss, problem=session.problem, shares=session.shares, stages=session.stages,
         n_rows=lambda stage: sampled * session.n_rows(stage),
+        noise_of=lambda query, stage: session.noise_of(query, stage) / sampled,
         ask=lambda *_: np.tile(next(answers) / 3.0, (3, 1)),
     )  # fmt: skip
-    stage = replace(session.stage("contribution rounds"), times=len(gradients))
+    stage = replace(session.stages["contribution rounds"], times=len(gradients))
     return told, fit, run_rounds(told, fit, curvature, metric, stage)
 
 
@@ -302,7 +303,7 @@ def two_fits(moved, others=1.0, before=1.0):
     """A fit of unit curvature, and rounds that corrected it by so much, with known errors."""
     width, alike = len(moved), np.eye(len(moved))
     geometry = SimpleNamespace(matrix=alike, inverse=alike)
-    curvature = SimpleNamespace(matrix=alike, inflation=1.0)
+    curvature = SimpleNamespace(root=alike, inflation=1.0)
     start = np.ones(width)
     rounds = SimpleNamespace(
         curvature=curvature, gain=alike, inverse=alike, remaining=0.0, start=start,

@@ -35,7 +35,7 @@ def fit_spied(noise, *, name, n_rows, mu):
     def spied(session, fit):
         fit = honest(session, fit)
         slopes, mu, name = fit.clipping.slopes, session.rounds_mu(fit.phase), "rounds of phase 1"
-        raised = session.stage(name).mu / session.plan.stage(name).mu
+        raised = session.stages[name].mu / session.plan.stage(name).mu
         numbers = mu, slopes.distribution.quantile(0.5), slopes.center, raised
         fits.append((fit.phase, *numbers))
         return fit

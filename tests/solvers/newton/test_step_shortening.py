@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 
 def descend(curvature, *, noise_std, rounds=60):
     """Take half Newton steps to zero on a quadratic; return where they end, and the matrix."""
-    at, shortening = np.ones(3), StepShortening.none(3)
+    at, shortening = np.ones(3), StepShortening(np.eye(3))
     for _ in range(rounds):
         value = curvature @ at + noise_std * RNG.standard_normal(3)
         shortening = shortening.after(at, value, noise_std)
@@ -60,7 +60,7 @@ def test_steps_are_only_ever_shortened_and_next_to_not_where_gradients_hardly_ri
 
 def test_a_score_of_other_clip_levels_is_compared_with_none_before_it():
     at, steep = np.ones(3), 9.0 * np.ones(3)
-    learnt = StepShortening.none(3).after(at, steep, 1e-3).after(-at, -steep, 1e-3)
+    learnt = StepShortening(np.eye(3)).after(at, steep, 1e-3).after(-at, -steep, 1e-3)
     assert learnt.matrix[0, 0] < 1.0
     later = replace(learnt, last=None).after(0.0 * at, steep, 1e-3)
     np.testing.assert_array_equal(later.matrix, learnt.matrix)
@@ -82,5 +82,5 @@ def test_a_phase_forgets_the_last_score_and_another_whitening_all_of_them():
 
 def test_a_score_that_did_not_move_teaches_nothing():
     at = np.ones(3)
-    again = StepShortening.none(3).after(at, at, 1e-3).after(at, -at, 1e-3)
+    again = StepShortening(np.eye(3)).after(at, at, 1e-3).after(at, -at, 1e-3)
     np.testing.assert_array_equal(again.matrix, np.eye(3))

@@ -110,7 +110,7 @@ def test_far_bins_are_sought_among_contributions_and_not_among_rows(times):
     session, fit = example_fit(tg.losses.Squared(), phase=0)
     counts = np.zeros(66)
     counts[:20], counts[40:52] = 1e4, 22.0
-    told = SimpleNamespace(stage=session.stage, histograms=lambda *_: (counts, 10.0))
+    told = SimpleNamespace(stages=session.stages, histograms=lambda *_: (counts, 10.0))
     view = replace(fit.geometry.view, loss=session.loss, times=times)
     lengths = _release_lengths(told, view, fit.weights, "contribution lengths")
     assert (lengths.last > 40) == (times == "slope")

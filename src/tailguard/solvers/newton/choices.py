@@ -24,16 +24,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
-from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link
-from tailguard.losses.multinomial import Multinomial
 from tailguard.queries.loss_differences import LossDifferences
-from tailguard.queries.view import View
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS
 from tailguard.solvers.newton.state import Fit, unknown_noise
-from tailguard.solvers.session import BudgetSession
 
 # With a log link, whose means are exponentials, a farther bound must win by this many standard
 # deviations of the noise. Other links take the bound that looks best. If farther bounds needed a
@@ -53,26 +48,21 @@ EXTRA_BOUND = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # the least noise and lose little, as a bound moves the losses of records that it cuts in one
 # direction.
 LARGEST_DIFFERENCES = {Link.LOGIT: (0.5, 0.5), Link.LOG: (2.0, 1.0)}
-# For several classes: a record's gain is cut at two nats. A fit is kept if it wins by two standard
-# deviations of the noise: if neither of two fits is better than the constant, one of them wins with
-# probability at most 1/22. Floors are values ``f``: a fit gives each class at least ``exp(-f)``
-# times its share.
-LARGEST_GAIN, MARGIN_OF_CLASSES, FLOORS = 2.0, 2.0, np.arange(1.0, 8.5, 0.5)
 HALF_KEPT = "half of each coefficient was kept: a comparison of losses found that better"
 
 
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
     """Compare bounds in one release, and cut features at the best if it beats the present one."""
-    loss, problem, view = session.loss, session.problem, fit.geometry.view
+    loss, view = session.loss, fit.geometry.view
     if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
         limit = max(float(loss.value(fit.clipping.slopes.scale, 0.0)), 1e-12)
     else:
         limit, _ = limits
     _, *others = FEATURE_BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
-    query, stage = LossDifferences(loss, views, limit), session.stage("choice of bounds")
+    query, stage = LossDifferences(loss, views, limit), session.stages["choice of bounds"]
     differences = session.ask(query, np.tile(fit.weights, (len(views), 1)), stage)
-    margin = MARGIN_OF_BOUNDS * query.noise_std(session.n_rows(stage), problem.n_features, stage.mu)
+    margin = MARGIN_OF_BOUNDS * session.noise_of(query, stage)
     if loss.link.log:
         differences = differences + margin * (np.array(others) > view.bound)
     best = int(np.argmin(differences))
@@ -96,7 +86,7 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     _, limit = LARGEST_DIFFERENCES.get(loss.link) or (0.0, float(loss.value(1.0, 0.0)))
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
-    differences = session.ask(query, weights, session.stage("choice of fit"))
+    differences = session.ask(query, weights, session.stages["choice of fit"])
     # The cost of the ridge is public, and is added to the released differences.
     whitened = np.array([whole, (whole + level) / 2.0, level])
     costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0
@@ -110,29 +100,3 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     # The noise of a constant that was chosen by comparison is not known.
     alone = replace(fit, weights=constant, noise=unknown_noise(geometry.width))
     return alone.noted("no coefficient was kept: a comparison of losses found the constant better")
-
-
-def compare_classes(
-    session: BudgetSession, view: View, shares: FloatArray, stage: Stage
-) -> tuple[LossDifferences, float]:
-    """Return the query that compares two fits of several classes with the classes' shares.
-
-    Also return the margin by which a fit must win. Each fit is floored: a class keeps
-    at least ``exp(-f)`` times its share, for the ``f`` of least total cost. The probabilities then
-    add up to at most ``1 + exp(-f)`` and are divided by their sum, so no record loses more than
-    ``f + log(1 + exp(-f))`` and losses need not be cut.
-    """
-    candidates = []
-    for floor in FLOORS:
-        cost = math.log1p(math.exp(-floor))
-        query = LossDifferences(
-            Multinomial(shares.size), (view,) * 3, floor + cost,
-            gain=min(LARGEST_GAIN / (floor + cost), 1.0),
-            score_bounds=(np.log(shares) - floor, np.zeros(shares.size)),
-        )  # fmt: skip
-        margin = MARGIN_OF_CLASSES * query.noise_std(
-            session.n_rows(), session.problem.n_features, stage.mu
-        )
-        candidates.append((margin + cost, query, margin))
-    _, query, margin = min(candidates, key=lambda candidate: candidate[0])
-    return query, margin

@@ -285,11 +285,6 @@ class Clipping:
     curvature: float = 1.0
     error: float = np.inf
 
-    @classmethod
-    def unknown(cls, slope_bound: float) -> "Clipping":
-        """Return the clipping that applies before any histogram is released."""
-        return cls(RowNormDistribution.of_ones(0.0), SlopeDistribution.of_likelihood(slope_bound))
-
 
 def _bins_beyond(largest: float) -> FloatArray:
     """Return the sizes of bins of slopes, three per octave, beyond the last seen one."""

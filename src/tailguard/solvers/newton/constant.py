@@ -171,13 +171,13 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     least = LEAST_FIRST_MEAN if stage else LEAST_LAST_MEAN
     if stage is None:
         rest = session.rest(1 + exposed)
-        stage = replace(session.stage("constant"), mu=rest.mu)
+        stage = replace(session.stages["constant"], mu=rest.mu)
     size = problem.n_features + 1
     constant = np.eye(size)[:, -1:]
     units = replace(units, intercept=True)
     view = View(CANONICAL[problem.link], units, constant, bound=session.shares.bound)
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
-    noise = least * float(query.noise_std(problem.n_rows, problem.n_features, stage.mu)[0])
+    noise = least * float(session.noise_of(query, stage)[0])
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0])
     if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
         noise = min(noise, 0.5)

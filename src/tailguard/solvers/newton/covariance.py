@@ -115,7 +115,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
 
     is_level = np.isin(np.arange(fit.weights.size), [*chain(*problem.levels)])
     left_out, rare_baseline = geometry.left_out, geometry.without_baseline
-    if session.plans(LEVELS):
+    if LEVELS in session.stages:
         leave_out(left_out & is_level, RARE_LEVEL, estimated=False)
     leave_out(left_out & ~is_level, UNSEEN_COLUMN, estimated=False)
     rare_baseline = np.append(rare_baseline, np.full(int(problem.intercept), rare_baseline.any()))
@@ -377,7 +377,7 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     Histograms estimate it as well, if residuals do not depend on the row. The release corrects this
     estimate, shrunk by its noise.
     """
-    problem, view = session.problem, fit.geometry.view
+    view = fit.geometry.view
     rows, slopes = fit.clipping.rows, fit.clipping.slopes
     limit, slope_limit = fit.clipping.row_limit, fit.clipping.slope_limit
     width, by_histograms = view.width, rows.variance(limit) / view.width
@@ -385,13 +385,13 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
         by_histograms *= slopes.variance(slope_limit) / rows.weight
     by_histograms /= session.evenness
     identity = np.eye(width)
-    if not session.plans("variance"):
+    if "variance" not in session.stages:
         return GradientVariance(by_histograms * identity, 0.0 * identity, 0.0)
-    stage = session.stage("variance")
+    stage = session.stages["variance"]
     weighting = Weighting(kind="squared-slope", slope_limit=slope_limit)
     query = SecondMoments(view, limit, limit, weighting)
     unit = slope_limit**2 / by_histograms
-    noise_std = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * unit
+    noise_std = session.noise_of(query, stage) * unit
     excess = session.ask(query, fit.weights, stage) * unit - identity
     total_noise = noise_std**2 * width * (width + 1) / 2.0
     values, vectors = np.linalg.eigh(identity + shrunk(excess.ravel(), total_noise) * excess)

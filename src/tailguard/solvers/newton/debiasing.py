@@ -72,13 +72,13 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     if not slopes.seen:
         return fit
     n_rows, basis = session.problem.n_rows, directions(fit)
-    stage, first = session.stage("debiasing"), fit.clipping.slope_limit
+    stage, first = session.stages["debiasing"], fit.clipping.slope_limit
     top = top_level(slopes, ROW_LIMIT, basis.shape[1], n_rows, stage.mu)
-    levels = levels_up_to(first, top, DEBIASING_LEVELS)
+    levels, level_shares = joint_levels(first, top, DEBIASING_LEVELS)
     view = geometry.view.through(geometry.matrix @ basis)
-    query = LevelGradients(view, ROW_LIMIT, levels, increment_shares(levels))
+    query = LevelGradients(view, ROW_LIMIT, levels, level_shares)
     answer = session.ask(query, fit.weights, stage)
-    noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    noise = session.noise_of(query, stage)
     clipped = [np.clip(slopes.slopes, -level, level) for level in (0.0, *levels)]
     increment_squares = np.array(
         [slopes.distribution.mean((high - low) ** 2) for low, high in itertools.pairwise(clipped)]
@@ -205,33 +205,31 @@ def _log_density(point: FloatArray, covariance: FloatArray) -> float:
 def _released_curvature(session: FitSession, fit: Fit, view: View, level: float) -> FloatArray:
     """Release the curvature through ``view``; raise eigenvalues to the level of the noise."""
     weights = replace(curvature_weighting(session, fit), slope_limit=level)
-    problem, stage = session.problem, session.stage("debiasing curvature")
-    of_rounds, scale = fit.clipping.curvature, weights.bound
+    stage, scale = session.stages["debiasing curvature"], weights.bound
     if weights.kind == "expected-curvature":  # clipped slopes keep a part of the curvature
         scale *= max(fit.clipping.slopes.curvature(level), LEAST_CURVATURE)
     query = SecondMoments(view, ROW_LIMIT, CAP * ROW_LIMIT, weights)
-    noise = query.noise_std(problem.n_rows, problem.n_features, stage.mu) * scale
+    noise = session.noise_of(query, stage) * scale
     released = session.ask(query, fit.weights, stage) * scale
     values, vectors = np.linalg.eigh(released)
-    floor = max(noise_level(noise, view.width), LEAST_CURVATURE * of_rounds)
+    floor = max(noise_level(noise, view.width), LEAST_CURVATURE * fit.clipping.curvature)
     return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)
 
 
-def levels_up_to(first: float, top: float, count: int) -> tuple[float, ...]:
-    """Return ``first`` and ``count`` more levels up to ``top`` in equal ratios, or ``first``."""
-    if not top > 1.25 * first:  # about one bin of slopes
-        return (first,)
-    return tuple(map(float, first * (top / first) ** (np.arange(count + 1) / count)))
+def joint_levels(
+    first: float, top: float, count: int
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return ``first`` and ``count`` more levels up to ``top``, in equal ratios, and their shares.
 
-
-def increment_shares(levels: tuple[float, ...]) -> tuple[float, ...]:
-    """Return shares that give the sum of all increments the least noise.
-
-    With widths ``w`` and shares ``c`` of norm 1, the variance of the sum is ``sum (w / c)**2``. It
-    is least if ``c**2`` is proportional to ``w`` (Cauchy-Schwarz).
+    The shares give the sum of all increments the least noise: with widths ``w`` and shares ``c`` of
+    norm 1, its variance is ``sum (w / c)**2``, which is least if ``c**2`` is proportional to ``w``
+    (Cauchy-Schwarz). If ``top`` is less than a bin of slopes above ``first``, there is one level.
     """
-    widths = np.diff([0.0, *levels])
-    return tuple(map(float, np.sqrt(widths / widths.sum())))
+    levels = np.array([first])
+    if top > 1.25 * first:
+        levels = first * (top / first) ** (np.arange(count + 1) / count)
+    widths = np.diff(levels, prepend=0.0)
+    return tuple(levels.tolist()), tuple(np.sqrt(widths / widths.sum()).tolist())
 
 
 def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:

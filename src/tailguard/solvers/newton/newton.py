@@ -38,19 +38,20 @@ class FitSession(BudgetSession):
     Attributes
     ----------
     stages
-        The planned stages by name, with the mu that one release may spend now.
+        The stages by name, with the mu that one release may spend now.
+    dropped
+        Planned stages that will not run.
     """
 
     def __init__(self, plan: Plan, gate: Gate, shares: Shares) -> None:
         super().__init__(plan, gate)
         self.loss = cast(Loss, plan.problem.loss)  # the plan checked the type
         self.shares = shares
-        self.stages = dict(plan.by_name)
-        self.dropped: frozenset[str] = frozenset()
+        self.dropped: list[Stage] = []
 
-    def plans(self, name: str) -> bool:
-        """Whether a stage of this name was planned and not dropped."""
-        return name in self.stages and name not in self.dropped
+    def drop(self, names: Iterable[str]) -> None:
+        """Give the budget of these stages to the last rounds."""
+        self.dropped = [self.stages.pop(name) for name in names if name in self.stages]
 
     @contextmanager
     def by_record(self) -> Iterator[None]:
@@ -61,10 +62,6 @@ class FitSession(BudgetSession):
         finally:
             self.problem = weighed
 
-    def stage(self, name: str) -> Stage:
-        """Return the stage of this name, with the mu that one release may spend now."""
-        return self.stages[name]
-
     def round(self, phase: int, rounds_left: int = 0) -> Stage:
         """Return the stage of a round; ``rounds_left`` > 0 splits the rest of the budget.
 
@@ -73,8 +70,7 @@ class FitSession(BudgetSession):
         stage = self.stages[round_name(phase)]
         if not rounds_left:
             return stage
-        remaining = {*AFTER_ROUNDS} - self.dropped
-        later_mu = total_mu(each for each in self.stages.values() if each.name in remaining)
+        later_mu = total_mu(each for each in self.stages.values() if each.name in AFTER_ROUNDS)
         return replace(stage, mu=max(stage.mu, self.left(later_mu) / math.sqrt(rounds_left)))
 
     def rounds_mu(self, phase: int) -> float:
@@ -84,7 +80,7 @@ class FitSession(BudgetSession):
         """
         early, count = self.shares.early, len(self.shares.rounds)
         phases = range(early) if phase < early else range(early, count)
-        dropped = [self.stages[name] for name in self.dropped] if phase >= early else []
+        dropped = self.dropped if phase >= early else []
         return total_mu([*map(self.round, phases), *dropped])
 
     def share_out(self, *others: str) -> None:
@@ -127,7 +123,7 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
     query = LevelGradients(geometry.view, clipping.row_limit, (clipping.slope_limit,))
     gradient = session.ask(query, fit.weights, stage)[0]
     n_rows, curvature = session.n_rows(stage), max(clipping.curvature, 1e-300)
-    noise = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    noise = session.noise_of(query, stage)
     noise_std = float(noise[0]) / curvature
     gradient = gradient / curvature
     shortening = fit.shortening.after(fit.whitened, gradient, noise_std)

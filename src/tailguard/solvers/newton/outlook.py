@@ -14,6 +14,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3.2 (histograms); Avella-Medina,
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from tailguard.checks import InputError, require
 from tailguard.gate.plan import Problem
@@ -63,13 +64,10 @@ UNPREDICTED = "this budget would do for typical columns; what these columns need
 """Replaces a remedy where the prediction has failed."""
 
 
-def planned_shares(
-    problem: Problem, guarantee: Guarantee, shares: Shares | None = None
-) -> tuple[Shares, float]:
-    """Return the shares of a fit of coefficients, and the mu that it may spend."""
-    shares = shares or shares_for(problem, guarantee.gaussian_mu())
+def mu_of_fit(problem: Problem, guarantee: Guarantee, shares: Shares) -> float:
+    """Return the mu that a fit of coefficients with these shares may spend."""
     coordinates = sum(stage.coordinates for stage in stages_for(problem, shares, 1.0))
-    return shares, usable_mu(guarantee, coordinates)
+    return usable_mu(guarantee, coordinates)
 
 
 def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WINDOW) -> bool:
@@ -78,7 +76,8 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     A column with a single value has the largest bulk, 1. The prediction uses the shares of
     ``target="mean"``; with ``"robust"``, sizes get a little more budget.
     """
-    shares, mu = planned_shares(problem, guarantee)
+    shares = shares_for(problem, guarantee.gaussian_mu())
+    mu = mu_of_fit(problem, guarantee, shares)
     mu_of = {stage.name: stage.total_mu for stage in shares.units_stages(problem, mu)}
     residual = problem.link.residual  # other losses need no scale of the target
     target_mu = mu_of["target typical size"] if residual else math.inf
@@ -264,11 +263,7 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Describe how many records, or which epsilon, would suffice."""
     n_rows, noun = useful_rows(problem, guarantee), "persons" if problem.by_person else "records"
-
-    def too_little(promise: Guarantee) -> bool:
-        return rarely_beats_constant(problem, promise)
-
-    return remedy(n_rows, guarantee, too_little, noun=noun)
+    return remedy(n_rows, guarantee, partial(rarely_beats_constant, problem), noun=noun)
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:

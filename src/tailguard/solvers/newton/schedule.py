@@ -27,7 +27,6 @@ from tailguard.queries.view import LARGEST_FEATURE
 from tailguard.scaling.columns import columns_of
 from tailguard.scaling.sizes_and_locations import NEAREST_BOUND
 from tailguard.scaling.units import histogram_stages
-from tailguard.solvers.session import SAMPLED
 
 ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
@@ -211,11 +210,6 @@ class Shares:
             target=self.target,
             levels=self.levels,
         )
-
-    def settings(self) -> dict[str, float]:
-        """Return the plan's settings of the bound and the sample."""
-        sampled = {SAMPLED: self.sample} if self.sample else {}
-        return {"feature_bound": self.bound, **sampled}
 
 
 def feature_bound(problem: Problem, *, few: bool = False) -> float:

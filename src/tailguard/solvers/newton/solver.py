@@ -25,6 +25,7 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.units import Units
 from tailguard.scaling.columns import ColumnScales, columns_of
 from tailguard.scaling.units import find_units
+from tailguard.solvers.newton import outlook
 from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.choices import choose_fit
 from tailguard.solvers.newton.constant import (
@@ -40,22 +41,10 @@ from tailguard.solvers.newton.correction.total import calibrate_total
 from tailguard.solvers.newton.covariance import solution
 from tailguard.solvers.newton.debiasing import debias
 from tailguard.solvers.newton.newton import FitSession, averaged, settled, step
-from tailguard.solvers.newton.outlook import (
-    ESTIMAND,
-    assumptions,
-    check_problem,
-    meaning_of_error,
-    planned_shares,
-    predicted_error,
-    rarely_beats_constant,
-    scales_hide,
-    warning,
-    why_no_interval,
-)
 from tailguard.solvers.newton.schedule import TOTAL, Shares, stages_for
 from tailguard.solvers.newton.start import release_row_norms, start, start_phase
 from tailguard.solvers.newton.state import Fit
-from tailguard.solvers.session import BEYOND_FLOATS
+from tailguard.solvers.session import BEYOND_FLOATS, SAMPLED
 
 
 @dataclass(frozen=True)
@@ -98,9 +87,9 @@ class WhitenedNewton:
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
         """Plan the stages from public numbers."""
-        check_problem(problem)
+        outlook.check_problem(problem)
         default_shares = self.shares is None
-        if default_shares and scales_hide(problem, guarantee, bulk=1.0):
+        if default_shares and outlook.scales_hide(problem, guarantee, bulk=1.0):
             return constant_plan(problem, guarantee, self.target)
         shares = self.shares_of(problem, guarantee)
         require(
@@ -117,11 +106,16 @@ class WhitenedNewton:
             shares.constant > 0.0 or not (problem.link.curved and has_start),
             "shares must have constant > 0 for a likelihood with an intercept or offsets.",
         )
-        _, mu = planned_shares(problem, guarantee, shares)
-        may_be_hidden = default_shares and rarely_beats_constant(problem, guarantee)
-        robust = self.target == "robust"
-        rounds_alone = default_shares and shares.correction == 0.0
-        no_interval = why_no_interval(problem, guarantee, robust=robust) if rounds_alone else None
+        mu = outlook.mu_of_fit(problem, guarantee, shares)
+        remarks, warnings = [outlook.meaning_of_error(problem)], []
+        if shares.correction > 0.0:
+            remarks.append(outlook.ESTIMAND)
+        elif default_shares:
+            robust = self.target == "robust"
+            if why := outlook.why_no_interval(problem, guarantee, robust=robust):
+                remarks.append(f"no intervals: {why}")
+        if default_shares and outlook.rarely_beats_constant(problem, guarantee):
+            warnings.append(outlook.warning(problem, guarantee, constant=False))
         return Plan(
             solver="whitened-newton",
             problem=problem,
@@ -129,17 +123,14 @@ class WhitenedNewton:
             stages=stages_for(problem, shares, mu),
             settings={
                 "target": self.target,
-                "predicted_privacy_error": predicted_error(problem, mu),
-                **shares.settings(),
+                "predicted_privacy_error": outlook.predicted_error(problem, mu),
+                "feature_bound": shares.bound,
+                **({SAMPLED: shares.sample} if shares.sample else {}),
                 **ridge_setting(problem),
             },
-            assumptions=assumptions(problem, mu),
-            remarks=(
-                meaning_of_error(problem),
-                *[ESTIMAND] * (shares.correction > 0.0),
-                *[f"no intervals: {no_interval}"] * (no_interval is not None),
-            ),
-            warnings=(warning(problem, guarantee, constant=False),) if may_be_hidden else (),
+            assumptions=outlook.assumptions(problem, mu),
+            remarks=tuple(remarks),
+            warnings=tuple(warnings),
             takes_persons=True,
         )
 
@@ -209,5 +200,5 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
     improvements = {"debiasing": debias, "contribution rounds": correct}
     improvements |= {TOTAL: calibrate_total, "choice of fit": choose_fit}
     for stage, improve in improvements.items():
-        if session.plans(stage):
+        if stage in session.stages:
             yield (fit := improve(session, fit))

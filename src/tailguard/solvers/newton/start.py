@@ -89,8 +89,10 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
         near_target=near_target,
         weight_unit=session.plan.problem.n_rows / problem.n_rows,
     )
-    clipping = Clipping.unknown(geometry.loss.slope_bound())
-    fit = Fit(geometry, clipping, StepShortening.none(used.size), weights, unknown_noise(used.size))
+    rows = RowNormDistribution.of_ones(0.0)  # until histograms are released
+    clipping = Clipping(rows, SlopeDistribution.of_likelihood(geometry.loss.slope_bound()))
+    newton_steps, noise = StepShortening(np.eye(used.size)), unknown_noise(used.size)
+    fit = Fit(geometry, clipping, newton_steps, weights, noise)
     if not problem.intercept:
         fit = _without_constant(session, fit, noise_std)
     return fit if residual else _started_at_constant(session, fit)
@@ -98,22 +100,20 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
 
 def second_moments(session: FitSession, view: View) -> tuple[FloatArray, float]:
     """Release second moments of rows cut at a released norm; return them and their noise."""
-    n_rows, n_features = session.problem.n_rows, session.problem.n_features
     lengths = WhitenedHistogram(view, "length", ROW_NORM_BINS)
-    counts, noise_std = session.histograms(lengths, None, session.stage("row norms"))
+    counts, noise_std = session.histograms(lengths, None, session.stages["row norms"])
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std)
-    stage, width = session.stage("second moments"), view.width
+    stage, width = session.stages["second moments"], view.width
     limit = distribution.quantile(BULK_LEVEL)
     for edge in map(float, distribution.edges[distribution.edges > limit]):
         query = SecondMoments(view, edge, edge)
-        noise = noise_level(query.noise_std(n_rows, n_features, stage.mu), width)
+        noise = noise_level(session.noise_of(query, stage), width)
         moment = distribution.mean(np.minimum(distribution.points, edge) ** 2) / width
         if noise > MOMENT_NOISE * moment or edge > distribution.quantile(TAIL_LEVEL):
             break
         limit = edge
     query = SecondMoments(view, limit, limit)
-    noise_std = query.noise_std(n_rows, n_features, stage.mu)
-    return session.ask(query, None, stage), noise_std
+    return session.ask(query, None, stage), session.noise_of(query, stage)
 
 
 def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
@@ -128,7 +128,7 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
         return fit
     typical = geometry.units.offset_center  # the score of the typical target
     if session.problem.has_offset:
-        typical = math.log(mean_target(session, geometry.units, session.stage("constant")))
+        typical = math.log(mean_target(session, geometry.units, session.stages["constant"]))
     return replace(fit, weights=geometry.matrix @ (mean * typical * shift / square))
 
 
@@ -137,7 +137,7 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     link, sample = session.problem.link, session.shares.sample
     loss, mean = session.loss, 1.0
     if session.problem.intercept:
-        mean = mean_target(session, fit.geometry.units, session.stage("constant"))
+        mean = mean_target(session, fit.geometry.units, session.stages["constant"])
     largest = loss.curvature_bound()
     if link.log:
         largest = float(loss.expected_curvature(math.log(HEADROOM * mean)))
@@ -147,8 +147,8 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
     events = float(loss.expected_curvature(fit.weights[-1])) * session.problem.n_rows
     enough = events * session.plan.total_mu >= EVENTS_FOR_CORRECTION * session.problem.size
-    if session.plans("contribution rounds") and not enough:
-        session.dropped = frozenset(CORRECTION_OF_LIKELIHOOD)
+    if "contribution rounds" in session.stages and not enough:
+        session.drop(CORRECTION_OF_LIKELIHOOD)
         fit = fit.noted("events are rare: the rounds got what a correction was planned for")
     event_rate = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
     counted_sample = event_rate * sample / SAMPLE_FOR_EVENTS
@@ -173,7 +173,7 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
     fit = replace(fit, phase=phase, shortening=replace(fit.shortening, last=None))
     if fit.iterates:
         fit = averaged(fit)
-        if phase == HALFWAY and session.plans("choice of bounds"):
+        if phase == HALFWAY and "choice of bounds" in session.stages:
             fit = choose_bound(session, fit)
     if phase in session.shares.curvature_phases:
         fit = update_curvature(session, fit)
@@ -182,9 +182,9 @@ def start_phase(session: FitSession, fit: Fit, phase: int) -> Fit | None:
             session.problem.link.curved
         ):  # lengths are weighted by curvatures, which depend on the fit
             fit = release_row_norms(session, fit)
-        if session.plans("slopes"):
+        if "slopes" in session.stages:
             fit = release_residuals(session, fit)
-    seen = fit.clipping.slopes.seen or not session.plans("slopes")
+    seen = fit.clipping.slopes.seen or "slopes" not in session.stages
     return choose_clip_levels(session, fit) if seen and fit.clipping.rows.seen else None
 
 
@@ -199,7 +199,7 @@ def release_row_norms(session: FitSession, fit: Fit) -> Fit:
     weights = curvature_weighting(session, fit) if weighted else Weighting()
     query = WhitenedHistogram(geometry.view, "length", ROW_NORM_BINS, weights)
     state = fit.weights if weighted else None
-    counts, noise_std = session.histograms(query, state, session.stage("whitened row norms"))
+    counts, noise_std = session.histograms(query, state, session.stages["whitened row norms"])
     # Weights and their noise differ from phase to phase, the lengths hardly.
     bulk = fit.clipping.rows.distribution.bulk
     distribution = NoisyDistribution.of(counts, ROW_NORM_BINS, noise_std, held=[bulk])
@@ -220,8 +220,8 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         # Near zero a bin is a quarter of the target's scale wide, but residuals may be far smaller.
         bins = replace(bins, unit=min(1.0, previous.scale))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
-    early = fit.phase < session.shares.early and session.plans("early slopes")
-    stage = session.stage("early slopes" if early else "slopes")
+    early = fit.phase < session.shares.early and "early slopes" in session.stages
+    stage = session.stages["early slopes" if early else "slopes"]
     counts, noise_std = session.histograms(query, fit.weights, stage)
     unbounded = not curved and geometry.loss.slope_bound() == np.inf
     earlier = previous.distribution if unbounded or curved else None
@@ -300,12 +300,10 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     # The clip levels of this phase cut the curvature, so they are chosen before its release.
     fit = choose_clip_levels(session, fit)
     view, rows = fit.geometry.view, fit.clipping.rows
-    stage, weights = session.stage("curvature"), curvature_weighting(session, fit)
+    stage, weights = session.stages["curvature"], curvature_weighting(session, fit)
     for limit in map(float, rows.limits[rows.limits <= fit.clipping.row_limit][::-1]):
         query = SecondMoments(view, limit, ROW_CAP * limit, weights)
-        n_rows, n_features = session.problem.n_rows, session.problem.n_features
-        noise_std = query.noise_std(n_rows, n_features, stage.mu) * weights.bound
-        noise_edge = noise_level(noise_std, view.width)
+        noise_edge = noise_level(session.noise_of(query, stage) * weights.bound, view.width)
         if noise_edge <= CURVATURE_NOISE * rows.second_moment(limit, query.row_cap):
             break
     else:

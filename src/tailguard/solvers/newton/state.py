@@ -297,7 +297,7 @@ class Fit:
         return replace(
             self,
             geometry=geometry,
-            shortening=StepShortening.none(geometry.width),
+            shortening=StepShortening(np.eye(geometry.width)),
             noise=unknown_noise(geometry.width),
         )
 

@@ -57,18 +57,8 @@ class Whitening:
 
     @property
     def variance_inflation(self) -> FloatArray:
-        """The variance of errors along each direction, relative to that with exact whitening.
-
-        Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow
-        the semicircle law; the factor is the mean of their squared inverse. If a second moment may
-        be all noise, rounds hardly move along it, so the factor has an upper bound.
-
-        Reference
-        ---------
-        Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
-        """
-        root = np.sqrt(1.0 - np.minimum(self.noise_radius_squared, LARGEST_RADIUS_SQUARED))
-        return np.asarray(2.0 / (root * (1.0 + root)))
+        """The variance of errors along each direction, relative to that with exact whitening."""
+        return inflation(self.noise_radius_squared)
 
     def hides(self, share: float) -> BoolArray:
         """Return which coordinates noise hides by more than ``share``.
@@ -89,6 +79,21 @@ class Whitening:
         explained = raised * variance > 1.0 / (1.0 - share)
         vague = parts[:, ~self.distinct].sum(axis=1) > share * variance
         return np.asarray(added | (explained & vague))
+
+
+def inflation(radius_squared: FloatArray | float) -> FloatArray:
+    """Return the variance of errors relative to that with exact second moments.
+
+    Second moments of whitened rows are one minus the whitened noise, whose eigenvalues follow the
+    semicircle law with this squared radius; the factor is the mean of their squared inverse. If a
+    second moment may be all noise, rounds hardly move along it, so the factor has an upper bound.
+
+    Reference
+    ---------
+    Wigner 1958 (the semicircle law and, through it, the mean of an inverse).
+    """
+    root = np.sqrt(1.0 - np.minimum(radius_squared, LARGEST_RADIUS_SQUARED))
+    return np.asarray(2.0 / (root * (1.0 + root)))
 
 
 def noise_level(noise_std: float, width: int) -> float:
@@ -174,6 +179,8 @@ def shrunk(estimate: FloatArray, variance: float) -> float:
 class StepShortening:
     """A symmetric matrix that shortens Newton steps, and the last gradient at these clip levels.
 
+    The identity, with which each run begins, leaves steps as they are.
+
     ``last`` holds the whitened weights of that gradient, the gradient over the curvature, and its
     noise; None if there is none.
 
@@ -190,11 +197,6 @@ class StepShortening:
 
     matrix: FloatArray
     last: tuple[FloatArray, FloatArray, float] | None = None
-
-    @classmethod
-    def none(cls, width: int) -> "StepShortening":
-        """Return the identity: plain Newton steps."""
-        return cls(np.eye(width))
 
     def after(self, at: FloatArray, gradient: FloatArray, noise_std: float) -> "StepShortening":
         """Return the shortening after one more gradient with the same clip levels."""

@@ -86,19 +86,19 @@ class TailBias:
 
 def correct(session: FitSession, fit: Fit) -> Fit:
     """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
-    if not session.plans("contribution rounds") or not fit.iterates:
+    if "contribution rounds" not in session.stages or not fit.iterates:
         return fit
     curvature = release_curvature(session, fit)
     if session.loss.link.curved:
         with session.by_record():
             metric = likely_metric(session, fit, curvature)
-            early = session.stage("early contribution rounds")
+            early = session.stages["early contribution rounds"]
             rounds = run_rounds(session, fit, curvature, metric, early)
         fit = _blended(fit, rounds, TailBias.of(rounds))
     curvature = release_curvature_again(session, fit, curvature)
     with session.by_record():
         metric = release_metric(session, fit, curvature)
-        late = session.stage("contribution rounds")
+        late = session.stages["contribution rounds"]
         rounds = run_rounds(session, fit, curvature, metric, late)
         tail_bias = TailBias.of(rounds)
         estimate = _estimated(session, fit, rounds, tail_bias)
@@ -135,20 +135,18 @@ def _far_shares(
 ) -> FloatArray:
     """Return the share of the squares of far contributions along each direction."""
     geometry, width = fit.geometry, directions.shape[1]
-    stage, limit = session.stage("far contributions"), CORRECTION_PARTS[1] * rounds.level
+    stage, limit = session.stages["far contributions"], CORRECTION_PARTS[1] * rounds.level
     view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
     query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
     state = usable(geometry.matrix @ rounds.mean)
     moments = session.ask(query, state, stage) / limit**2
-    problem = session.problem
-    sizes = session.n_rows(stage), problem.n_features, stage.mu
-    noise_std = query.noise_std(*sizes) / limit**2
+    noise_std = session.noise_of(query, stage) / limit**2
     mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
     deviation = moments - mean_square * np.eye(width)
     deviation_square = float((deviation**2).sum())
     variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
     # A sample has other far contributions than all records; each moves the moments by one.
-    variance += width * mean_square * (1.0 / sizes[0] - 1.0 / problem.n_rows)
+    variance += width * mean_square * (1.0 / session.n_rows(stage) - 1.0 / session.problem.n_rows)
     kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
     shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
     along = np.einsum("ij,jk,ik->i", directions, shares, directions)
@@ -190,8 +188,8 @@ class Blend:
         That of squares and amounts is left out: it is the most that noise may hide, as intervals
         need, and predictions of these are better without it (docs/trials.md).
         """
-        root, gain = _root_and_gain(rounds)
-        loss = fit.geometry.loss
+        root, loss = rounds.curvature.root, fit.geometry.loss
+        gain = root.T @ rounds.gain
         if not loss.link.curved or (loss.link.log and not loss.canonical):
             return cls._of(fit, rounds, np.zeros_like(root))
         typical = float(tail_bias.along(np.eye(len(root))).mean()) * tail_bias.beyond**2
@@ -200,8 +198,7 @@ class Blend:
     @classmethod
     def cautious(cls, fit: Fit, rounds: Rounds, estimate: Estimate) -> "Blend":
         """Blend for intervals, with the estimated clipping bias of each corrected weight."""
-        root, _ = _root_and_gain(rounds)
-        bias = root.T @ fit.geometry.inverse @ estimate.bias
+        bias = rounds.curvature.root.T @ fit.geometry.inverse @ estimate.bias
         return cls._of(fit, rounds, bias @ bias.T, CAUTION)
 
     @classmethod
@@ -212,8 +209,8 @@ class Blend:
         convergence. ``caution`` adds standard deviations to the squared distance between the fit
         and the corrected weights: those of a distance that comes from known errors alone.
         """
-        root, gain = _root_and_gain(rounds)
-        noise = rounds.curvature.inflation * rounds.noise
+        root = rounds.curvature.root
+        gain, noise = root.T @ rounds.gain, rounds.curvature.inflation * rounds.noise
         others = others + noise**2 * gain @ gain.T
         others += rounds.remaining * root.T @ rounds.inverse @ root
         fit_noise, distance = root.T @ fit.noise, root.T @ (rounds.mean - rounds.start)
@@ -243,9 +240,3 @@ class Blend:
             covariance=whole - noise @ noise.T,
             bias=np.zeros_like(corrected.bias),
         )
-
-
-def _root_and_gain(rounds: Rounds) -> tuple[FloatArray, FloatArray]:
-    """Return the Cholesky root of the curvature, and the gain in its coordinates."""
-    root = np.asarray(np.linalg.cholesky(rounds.curvature.matrix))
-    return root, root.T @ rounds.gain

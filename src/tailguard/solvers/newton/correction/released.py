@@ -35,7 +35,7 @@ from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 from tailguard.solvers.newton.state import Fit
-from tailguard.solvers.newton.whitening import cleaned, noise_level
+from tailguard.solvers.newton.whitening import cleaned, inflation, noise_level
 
 # The most noise of second moments of rows and of contributions: its largest eigenvalue, the edge,
 # as a share of the mean second moment of a coordinate.
@@ -99,7 +99,7 @@ def _release_lengths(
     Far contributions, which would bias intervals, are sought more closely than far rows.
     """
     query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
-    counts, noise_std = session.histograms(query, state, session.stage(name))
+    counts, noise_std = session.histograms(query, state, session.stages[name])
     read = NoisyDistribution.with_far_bins if view.times == "slope" else NoisyDistribution.of
     return read(counts, CORRECTION_LENGTHS, noise_std)
 
@@ -117,23 +117,24 @@ def _release_moments(
     The noise of the cut moments must be small against them. Of such cuts, at least as long as the
     median, contributions take the longest, since a bin may hide a far one. Rows take the one with
     the least error: the variance that noise adds to a Newton step, its square, plus the part of the
-    second moment beyond the cut.
+    second moment beyond the cut. That part lies along between one and all directions: it counts
+    times the root of their number.
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0])
-    stage = session.stage(names[1])
-    sizes = session.n_rows(stage), session.problem.n_features, stage.mu
-    squares, level, least = lengths.points**2, lengths.quantile(0.5), math.inf
+    stage, squares = session.stages[names[1]], lengths.points**2
+    level, least = lengths.quantile(0.5), math.inf
     for candidate in map(float, lengths.edges[1:]):
-        noise_std = SecondMoments(view, candidate, candidate).noise_std(*sizes)
+        noise_std = session.noise_of(SecondMoments(view, candidate, candidate), stage)
         kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
         noise = noise_level(noise_std, view.width) * view.width / kept
         beyond = lengths.mean(squares) / kept - 1.0
-        error = beyond if view.times == "slope" else beyond + noise**2
+        lost = math.sqrt(view.width) * beyond
+        error = beyond if view.times == "slope" else lost + noise**2
         if candidate > level and noise <= most_noise and error <= least:
             level, least = candidate, error
     query = SecondMoments(view, level, level)
-    return Moments(session.ask(query, state, stage), query.noise_std(*sizes), level, lengths)
+    return Moments(session.ask(query, state, stage), session.noise_of(query, stage), level, lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +165,11 @@ class Curvature:
         """Second moments of whitened rows."""
         back = np.linalg.inv(self.first)
         return np.asarray(back @ self.second.raised(self.floor, 1.0, self.tail) @ back)
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """The Cholesky root of the matrix."""
+        return np.asarray(np.linalg.cholesky(self.matrix))
 
     @property
     def inverse(self) -> FloatArray:
@@ -206,14 +212,8 @@ class Curvature:
 
     @property
     def inflation(self) -> float:
-        """The ratio of the standard error to its value with an exact curvature.
-
-        Reference
-        ---------
-        As ``Whitening.variance_inflation``.
-        """
-        root = math.sqrt(1.0 - min(self.second.edge**2, 0.6))
-        return math.sqrt(2.0 / (root * (1.0 + root)))
+        """The ratio of the standard error to its value with an exact curvature."""
+        return math.sqrt(inflation(self.second.edge**2))
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:

@@ -84,14 +84,10 @@ class Rounds:
         return self.start_distance**2 * share + remains
 
     @property
-    def converged(self) -> bool:
-        """Whether the last gradients were near zero."""
-        return self.last_ratio <= self.most_ratio
-
-    @property
     def settled(self) -> bool:
-        """Whether the rounds converged and rows were not cut too low."""
-        return self.converged and self.curvature.lost() <= MOST_BEYOND_CUT
+        """Whether the last gradients were near zero and rows were not cut too low."""
+        converged = self.last_ratio <= self.most_ratio
+        return converged and self.curvature.lost() <= MOST_BEYOND_CUT
 
 
 def run_rounds(
@@ -118,10 +114,10 @@ def run_rounds(
     projection = basis @ basis.T
     typical, worst = math.sqrt(float((gain**2).sum()) / len(gain)), float(np.linalg.norm(gain, 2))
     position = start = fit.whitened
-    shortening = StepShortening.none(len(position))
+    shortening = StepShortening(np.eye(len(position)))
     starts, arrivals, increments, ratios = [], [], [], []
     curved, few = session.loss.link.curved, session.shares.sample > 0
-    stds = query.noise_std(n_rows, session.problem.n_features, stage.mu)
+    stds = session.noise_of(query, stage)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
         state = usable(geometry.matrix @ position)

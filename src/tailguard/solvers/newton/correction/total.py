@@ -97,8 +97,8 @@ def _mean_slope(
     For counts it is the mean of predictions minus targets. The clip level comes from histograms, or
     is ``level`` if noise hides them.
     """
-    slopes, stage = fit.clipping.slopes, session.stage(name)
-    n_rows, n_features = session.problem.n_rows, session.problem.n_features
+    slopes, stage = fit.clipping.slopes, session.stages[name]
+    n_rows = session.problem.n_rows
     if slopes.seen:
         top = top_level(slopes, 1.0, 1, n_rows, stage.mu)
         level = max(top, fit.clipping.slope_limit, slopes.reach)
@@ -109,5 +109,5 @@ def _mean_slope(
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
     slope = float(session.ask(query, weights, stage)[0, 0])
-    noise = float(query.noise_std(n_rows, n_features, stage.mu)[0])
+    noise = float(session.noise_of(query, stage)[0])
     return slope, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
