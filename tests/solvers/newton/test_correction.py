@@ -277,7 +277,7 @@ def test_rows_are_cut_where_noise_and_what_is_lost_are_both_small(monkeypatch):
     X = rng.standard_t(4.0, (N_ROWS, 12))
     fitted(X, X.sum(axis=1) + rng.standard_t(4.0, N_ROWS), 0, epsilon=2.0)
     rows, lost, edge_of_contributions = seen[0]
-    assert rows.edge < 0.25
+    assert rows.edge < 0.3
     assert lost < 0.1
     assert edge_of_contributions > 0.25  # these are cut as far out as noise allows
 

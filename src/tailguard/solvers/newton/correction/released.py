@@ -128,9 +128,9 @@ def _release_moments(
         noise_std = session.noise_of(SecondMoments(view, candidate, candidate), stage)
         kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
         noise = noise_level(noise_std, view.width) * view.width / kept
-        beyond = lengths.mean(squares) / kept - 1.0
-        lost = math.sqrt(view.width) * beyond
-        error = beyond if view.times == "slope" else lost + noise**2
+        error = math.sqrt(view.width) * (lengths.mean(squares) / kept - 1.0)
+        if view.times != "slope":
+            error += noise**2
         if candidate > level and noise <= most_noise and error <= least:
             level, least = candidate, error
     query = SecondMoments(view, level, level)
