@@ -320,16 +320,16 @@ def _description(
     shape = len(groups), len(table.numbers)
     suppressed = solution.unseen.reshape(shape)
     usable, quantiles = np.full(shape, math.nan), np.full((3, *shape, len(levels)), math.nan)
-    mean, error, std = np.full((3, *shape), math.nan)
+    mean, below, above, std = np.full((4, *shape), math.nan)
     if solution.quantiles is not None:
         usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
         estimated = quantiles_of(solution, levels)
         quantiles = np.reshape(estimated, (3, *shape, len(levels)))
     if solution.moments is not None:
         moments = solution.moments
-        mean, error, std = (
+        mean, below, above, std = (
             np.where(suppressed | moments.unknown, math.nan, part)
-            for part in (moments.mean, moments.error_std, moments.std)
+            for part in (moments.mean, moments.error_below, moments.error_std, moments.std)
         )
     total = solution.total
     missing = np.maximum(total - usable, 0.0)
@@ -350,8 +350,8 @@ def _description(
         usable=usable * table.unit,
         missing=missing * table.unit if groups == ("",) else np.full(shape, math.nan),
         mean=mean,
-        mean_low=mean - Z * error,
-        mean_high=mean + Z * error,
+        mean_low=mean - Z * below,
+        mean_high=mean + Z * above,
         std=std,
         levels=levels,
         quantiles=quantiles[0],
