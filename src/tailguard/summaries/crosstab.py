@@ -24,7 +24,7 @@ from tailguard.summaries.released import (
     released,
     summary,
 )
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import SURELY_MORE, Statistics
 
 
@@ -172,7 +172,7 @@ class ActualExpectedResult(SummaryResult):
         columns = np.stack([self.actual, self.expected, self.ratio, self.low, self.high], axis=1)
         groups = zip(self.groups, columns.tolist(), strict=True)
         rows: list[tuple[Cell, ...]] = [(group or "all", *row) for group, row in groups]
-        header = ("group", "actual", "expected", "ratio", "95% from", "to")
+        header = ("group", "actual", "expected", "ratio", *INTERVAL)
         return [ResultTable("", header, rows)]
 
 

@@ -29,7 +29,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import Z, checked_levels, quantiles_of
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 # The quartiles, and the ends of the middle 90 %.
@@ -114,7 +114,7 @@ class Description(SummaryResult):
 
     def _numbers(self) -> ResultTable:
         parts = (self.usable, self.missing, self.mean, self.mean_low, self.mean_high, self.std)
-        head = ("usable", "missing", "mean", "95% from", "to", "std", *map(_percent, self.levels))
+        head = ("usable", "missing", "mean", *INTERVAL, "std", *map(_percent, self.levels))
 
         def cells(g: int, j: int) -> tuple[Cell, ...]:
             counts = (_whole(part[g, j]) for part in parts[:2])
