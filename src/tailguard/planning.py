@@ -140,11 +140,9 @@ def plan(
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
     candidates, refusals, notes, useful_from = default_candidates(task, n_rows, n_features, promise)
-    risk: str | None = task
+    risk: str | None = "sparse" if task in SPARSE else task
     if task in LOSSES:
         risk = "convex" if moment and diameter else None
-    if task in SPARSE:
-        risk = "sparse"
     if task in SPARSE and "n_nonzero" in facts:
         n_nonzero = int(facts["n_nonzero"])
         candidates.append(sparse_candidate(task, n_rows, n_features, promise, n_nonzero))

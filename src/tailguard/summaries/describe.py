@@ -49,7 +49,8 @@ class Description(SummaryResult):
     mean, mean_low, mean_high, std
         Means with their intervals, and standard deviations of cells cut to a private range. The
         interval covers sampling, noise and the cut; it is infinite if the mean may depend
-        mostly on cells that noise hides.
+        mostly on cells that noise hides. Of a column like zeros and ones, a released share above
+        one adds to mean and standard deviation.
     levels, quantiles, quantiles_low, quantiles_high
         Quantiles with their intervals; the last axis is that of the levels.
     shares, share_noise
