@@ -13,6 +13,7 @@ import pytest
 import tailguard as tg
 from support.registered import ESTIMATORS
 from tailguard import planning
+from tailguard.estimators.registry import ESTIMATORS as PLACES
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.means.choice import MEANS
 
@@ -48,6 +49,14 @@ def by_default(name):
 
 
 FITTED = sorted(filter(by_default, LOSSES))
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_a_plan_takes_the_words_of_fit(model):
+    """``linear`` was refused: there its word was ``squared``."""
+    name = f"tg.{PLACES[model].partition(':')[2]}"
+    facts = {"n_nonzero": 3} if "sparse" in model else {}
+    assert advice(model, **facts).recommended.method == name
 
 
 @pytest.mark.parametrize("task", ["mean", "sparse", *FITTED])

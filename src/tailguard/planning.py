@@ -12,7 +12,6 @@ The predictions are those of :mod:`tailguard.papers` (Kamath, Liu and Zhang 2022
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from tailguard.checks import (
@@ -24,20 +23,20 @@ from tailguard.checks import (
     named_arguments,
     require,
 )
-from tailguard.estimators.registry import ESTIMATORS
+from tailguard.estimators.predictions import (
+    SPARSE,
+    TASK_OF_MODEL,
+    default_candidates,
+    sparse_candidate,
+)
 from tailguard.gate.advice import Advice, Candidate, rows_used
 from tailguard.gate.plan import Problem
-from tailguard.losses.base import Loss, RecordLoss
-from tailguard.losses.registry import LOSSES, make_loss
+from tailguard.losses.registry import LOSSES
 from tailguard.means.base import MeanPlan
 from tailguard.means.choice import choose
 from tailguard.moments import Moment, check_moment
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.privacy.unit import MOST_ROWS as MOST_ROWS_USED
-from tailguard.scaling.required_records import rounded
-from tailguard.solvers.limits import typical_curvature
-from tailguard.solvers.newton.outlook import useful_rows
-from tailguard.solvers.registry import make_solver, solver_for
 from tailguard.wing import wing
 
 FACTS = (
@@ -48,7 +47,6 @@ FACTS = (
     "n_nonzero",
     "gradient_bound",
 )
-PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 LARGEST_DIAMETER = 1e100  # squares then stay in the range of floats
 MOST_ROWS = 2**63 - 1  # no array has more
 MOST_COLUMNS = 10**6  # each has its units: a plan takes 3 seconds (measured)
@@ -58,8 +56,8 @@ NO_THEOREMS = (
     "task must be 'mean' or a loss: theorems are in tailguard.papers, which is not installed; got "
     "{}."
 )
-TASKS = ("mean", "convex", "strongly-convex", "sparse", *LOSSES)
-"""What a plan can be made for: a mean, a kind of risk, or a loss of the estimators."""
+TASKS = ("mean", "convex", "strongly-convex", *SPARSE, *TASK_OF_MODEL, *LOSSES)
+"""What a plan can be made for: a mean, a kind of risk, an estimator, or a loss of one."""
 
 
 @named_arguments
@@ -84,7 +82,8 @@ def plan(
     ----------
     task
         ``"mean"``; ``"convex"``, ``"strongly-convex"`` or ``"sparse"`` for a risk to be minimised;
-        or a loss of the estimators, such as ``"squared"`` or ``"logistic"``.
+        an estimator by the name of ``tailguard fit --model``, such as ``"linear"`` or
+        ``"sparse-logistic"``; or a loss of one, such as ``"squared"``.
     n_rows, n_features
         Public sizes; an intercept counts as a feature.
     guarantee, epsilon, delta
@@ -99,7 +98,7 @@ def plan(
         The moment of the records, for a mean (optional), or of the gradients.
     diameter
         The diameter of the constraint set. ``moment`` and ``diameter`` are optional for a loss of
-        the estimators, and for ``"sparse"`` with ``n_nonzero``.
+        the estimators, and for sparse ones with ``n_nonzero``.
     facts
         Further facts that theorems need: ``smoothness``, ``strong_convexity``, ``row_limit``,
         ``growth_constant``, ``n_nonzero``, ``gradient_bound``.
@@ -122,7 +121,7 @@ def plan(
     >>> tg.plan("squared", n_rows=100_000, n_features=5, delta=1e-6, error=1e-4).guarantee.epsilon
     0.036
     """
-    check_choice("task", task, TASKS)
+    task = TASK_OF_MODEL.get(check_choice("task", task, TASKS), task)
     by_person = persons is not None or rows_per_person is not None
     if error is not None and not by_person:
         theorems = diameter is not None or bool(facts) or task not in ("mean", *LOSSES)
@@ -140,17 +139,17 @@ def plan(
     _check_facts(facts, moment, diameter)
     if task == "mean":
         return _mean_advice(n_rows, n_features, promise, moment)
-    candidates, refusals, notes, useful_from = _default(task, n_rows, n_features, promise)
-    risk: str | None = task
+    candidates, refusals, notes, useful_from = default_candidates(task, n_rows, n_features, promise)
+    risk: str | None = "sparse" if task in SPARSE else task
     if task in LOSSES:
         risk = "convex" if moment and diameter else None
-    if task == "sparse" and "n_nonzero" in facts:
+    if task in SPARSE and "n_nonzero" in facts:
         n_nonzero = int(facts["n_nonzero"])
-        candidates.append(_sparse_candidate(n_rows, n_features, promise, n_nonzero))
+        candidates.append(sparse_candidate(task, n_rows, n_features, promise, n_nonzero))
         risk = risk if moment and diameter else None
     if risk and (moment is None or diameter is None):
         raise InputError(
-            f"{'n_nonzero, or ' * (task == 'sparse')}moment and diameter must be given for task "
+            f"{'n_nonzero, or ' * (task in SPARSE)}moment and diameter must be given for task "
             f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
         )
     if risk and (papers := wing("ranking")):
@@ -204,7 +203,6 @@ SHOWN: dict[str, tuple[float, ...]] = {
     "n_rows": (*(base * 10**power for power in (3, 4, 5, 6) for base in (1, 3)), 10**7),
     "epsilon": (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0),
 }
-_useful_rows = lru_cache(maxsize=100)(useful_rows)  # it does not depend on n_rows
 
 
 def prediction_grid(
@@ -221,6 +219,7 @@ def prediction_grid(
     A cell has the error, the index of its method and whether the fit is little more than a
     constant. If no method fits, it is None. ``start`` has the indices of the given values.
     """
+    task = TASK_OF_MODEL.get(task, task)
     check_choice("task", task, ("mean", *LOSSES))
     chosen: dict[str, Any] = {"n_features": n_features, "n_rows": n_rows, "epsilon": epsilon}
     fixed: dict[str, Any] = {"task": task, "delta": delta, "moment": moment}
@@ -349,52 +348,3 @@ def _of_mean(mean_plan: MeanPlan, moment: Moment | None) -> Candidate:
     name = _mean_name(mean_plan.solver, ", moment=None" if left_out else "")
     passes = sum(stage.times for stage in mean_plan.stages)
     return Candidate(name, error.total, passes, error.noise / math.sqrt(size), mean_plan.unit)
-
-
-def _default(
-    name: str, n_rows: int, n_features: int, guarantee: Guarantee
-) -> tuple[list[Candidate], list[tuple[str, str]], list[str], int | None]:
-    """Return candidates, refusals and notes of a loss's default method, which needs no bounds.
-
-    The last value is the number of records from which it beats a constant, or None.
-    """
-    if name not in LOSSES:
-        return [], [], [], None
-    loss = make_loss(name)
-    method = _fitted_by(name, loss)
-    columns = max(1, n_features - 1)
-    problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
-    try:
-        fit_plan = solver_for("auto", problem).plan(problem, guarantee)
-    except InputError as refusal:
-        return [], [(method, str(refusal))], [], None
-    fewest = _useful_rows(replace(problem, n_rows=1), guarantee)
-    note = f"below about {rounded(fewest)} records the default fit is little more than a constant."
-    useful_from = None if math.isinf(fewest) else int(fewest)
-    if "predicted_privacy_error" not in fit_plan.settings:  # the plan fits only a constant
-        return [], [(method, f"n_rows or the budget must be larger: {note}")], [], useful_from
-    assert problem.scored is not None  # named losses have a scored form
-    error = float(fit_plan.settings["predicted_privacy_error"])
-    excess = error**2 / (2.0 * typical_curvature(problem.scored))
-    passes = sum(stage.times for stage in fit_plan.stages)
-    candidate = Candidate(method, excess, passes, error / math.sqrt(problem.size), PRIVATE_UNITS)
-    return [candidate], [], [note] * (n_rows < fewest), useful_from
-
-
-def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
-    """Return the public name that fits a loss: its estimator if there is one."""
-    place = ESTIMATORS.get("linear" if name == "squared" else name)
-    return f"tg.{place.partition(':')[2]}" if place else f"tg.minimize({loss!r}, ...)"
-
-
-def _sparse_candidate(
-    n_rows: int, n_features: int, guarantee: Guarantee, n_nonzero: int
-) -> Candidate:
-    """Return the default of the sparse estimators; it finds supports that theorems miss."""
-    problem = Problem(make_loss("squared"), n_rows, n_features)
-    fit_plan = make_solver("hard-thresholding", n_nonzero=n_nonzero).plan(problem, guarantee)
-    settings = fit_plan.settings
-    largest, step = float(settings["largest_noise"]), float(settings["step_size"])
-    passes = sum(stage.times for stage in fit_plan.stages)
-    excess = n_nonzero * largest**2 / 2.0
-    return Candidate("tg.SparseLinearRegression", excess, passes, largest / step, PRIVATE_UNITS)

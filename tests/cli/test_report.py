@@ -115,14 +115,15 @@ def test_a_page_of_other_words_is_refused(files, call, old, new):
     )
 
 
-def test_a_page_of_another_version_is_not_compared(files, call):
+def test_a_page_of_another_version_is_refused(files, call):
+    """It was not compared with its data, and looked verified to a script."""
     assert call("report", "model.json").code == 0
     page = files / "model.html"
     page.write_text(page.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
     answer = call("verify", "model.html")
-    assert answer.code == 0
-    words = " ".join(answer.out.split())
-    assert "The page is not compared with its data: tailguard 0.0.9 wrote it." in words
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Error: FILE must be a page of this version of tailguard, ")
+    assert "tailguard 0.0.9 wrote it" in answer.err
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"certificate": {}, "means": {}}', "<html></html>"])

@@ -246,3 +246,61 @@ def test_far_cells_that_noise_hides_are_not_compared_with_what_was_expected():
     assert 0.5 < ratio < 2.0
     hidden = tg.actual_expected(table, "cost", "of_cost", **options)
     assert np.isnan([hidden.ratio, hidden.actual]).all()
+
+
+def test_a_ratio_to_nothing_but_noise_is_withheld():
+    """It was infinite, with an interval from NaN, where noise took the expected mean to zero."""
+    rng = np.random.default_rng([2, 2_000])
+    area = (rng.random(2_000) < 0.9).astype(int)
+    rng.uniform(0.0, 100.0, area.size)
+    claims = (rng.random(area.size) < 0.05).astype(float)
+    rng.random(area.size)
+    table = pd.DataFrame({"area": area, "claims": claims})
+    table = table.assign(predicted=rng.uniform(0.03, 0.07, area.size))
+    schema = {"categorical": {"area": [0, 1]}}
+    options = {"by": "area", "schema": schema, "random_state": 2, **PROMISE}
+    found = tg.actual_expected(table, "predicted", "claims", **options)
+    assert np.isnan([found.ratio[0], found.low[0], found.high[0]]).all()
+    assert found.actual[0] > 0.0
+    assert found.low[1] < 1.0 < found.high[1]
+    assert "The ratio of 1 of 4 groups is withheld: noise may explain" in " ".join(found.notes)
+
+
+@pytest.mark.long
+def test_variances_of_counts_that_look_like_zeros_and_ones_allow_for_larger_ones():
+    """They were those of zeros and ones, a quarter too low with a noise of half a percent."""
+    held, ratios, spreads = [], [], []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 8])
+        claims = rng.choice([0.0, 1.0, 2.0, 3.0], (24_000, 3), p=[0.95, 0.045, 0.004, 0.001])
+        found = tg.variance(claims, random_state=seed, **PROMISE)
+        seen = [each.like_indicator for each in found.solved.solution.quantiles.estimates]
+        own = claims.var(axis=0)
+        held += list((np.abs(found.value - own) < 1.96 * found.noise_std)[seen])
+        ratios += list((found.value / own)[seen])
+        found = tg.describe(claims, correlations=False, random_state=seed, **PROMISE)
+        seen = [each.like_indicator for each in found.solved.solution.quantiles.estimates]
+        spreads += list((found.std[0] / np.sqrt(own))[seen])
+    assert len(held) >= 8
+    assert np.mean(held) >= 0.9
+    assert 0.93 < np.mean(ratios) < 1.07
+    assert 0.96 < np.mean(spreads) < 1.04
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.03, 0.4, 0.97])
+def test_intervals_of_zeros_and_ones_hardly_allow_for_larger_cells(share):
+    """With a share of 3 % they were 1.35 times as wide as noise and sampling of the mean make them.
+
+    Only their upper ends allow for cells above one, and every histogram has an edge at one.
+    """
+    wider, held = [], []
+    for seed in range(8):
+        ones = np.random.default_rng([seed, 3]).random((12_000, 3)) < share
+        found = tg.describe(ones, correlations=False, random_state=seed, **PROMISE)
+        moments, own = found.solved.solution.moments, ones.mean(axis=0)
+        least = np.hypot(ones.std(axis=0) / math.sqrt(len(ones)), moments.noise_std[0])
+        wider += list((found.mean_high - found.mean_low)[0] / (2.0 * 1.96 * least))
+        held += list((found.mean_low[0] <= own) & (own <= found.mean_high[0]))
+    assert np.median(wider) < 1.2
+    assert np.mean(held) >= 0.9

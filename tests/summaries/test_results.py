@@ -2,8 +2,11 @@
 
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import tailguard as tg
 from tailguard.summaries.results import ResultTable, text_table
 
 HEADER = ("group", "column", "usable", "mean", "95% from", "to", "std", "median")
@@ -60,3 +63,17 @@ def test_of_a_group_without_a_known_cell_the_name_stays():
     assert lines[-2:] == ["", "moon  -"]
     lines = text_table(table_of(("north", "south", "moon"), math.nan), 40)
     assert lines == ["north  -", "", "south  -", "", "moon  -"]
+
+
+def test_intervals_in_frames_have_the_names_of_coefficients():
+    """They were called ``95% from`` and ``to``."""
+    x = pd.DataFrame({"x": np.random.default_rng(0).normal(size=5_000), "y": 1.0})
+    options = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    for found in (
+        tg.describe(x, **options),
+        tg.quantile(x, **options),
+        tg.actual_expected(x, "x", "y", **options),
+    ):
+        frame = found.to_frame()
+        assert frame.low[0] < frame.high[0]
+        assert "95% from" in repr(found)

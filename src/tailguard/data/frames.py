@@ -25,10 +25,30 @@ COLUMN_KINDS = (
 )
 
 
+IN_MEMORY = {
+    ("dask.dataframe", "DataFrame"): "X.compute()",
+    ("duckdb", "DuckDBPyRelation"): "X.df()",
+    ("polars", "LazyFrame"): "X.collect()",
+    ("pyarrow.dataset", "Dataset"): "X.to_table()",
+    ("pyspark.sql", "DataFrame"): "X.toPandas()",
+}
+"""Classes of tables that are not in memory -> what brings them there."""
+
+
 def is_a(value: Any, library: str, kind: str) -> bool:
     """Whether ``value`` is of a class of a library that the user has loaded."""
     module = sys.modules.get(library)
     return module is not None and isinstance(value, getattr(module, kind, ()))
+
+
+def check_in_memory(X: Any) -> None:
+    """Refuse a table that its library has not computed yet, and say how to compute it."""
+    for (library, kind), call in IN_MEMORY.items():
+        if is_a(X, library, kind):
+            raise InputError(
+                f"X must be in memory here; got a {kind} of {library}: compute it first, or a part "
+                f"of it at a time, by {call}."
+            )
 
 
 def is_column(values: Any) -> bool:

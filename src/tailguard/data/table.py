@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError
 from tailguard.data.columns import numbers_of
-from tailguard.data.frames import column_names, frame_column, rows_of
+from tailguard.data.frames import check_in_memory, column_names, frame_column, rows_of
 
 Run: TypeAlias = tuple[list[Any], int]
 """Consecutive frames, and the number of their first record, which begins a chunk."""
@@ -103,6 +103,7 @@ class FrameTable(Table):
     streamed = False
 
     def __init__(self, frame: Any) -> None:
+        check_in_memory(frame)
         self.frame = frame
         self.names = column_names(frame) or ()
         if not self.names:

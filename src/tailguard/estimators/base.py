@@ -15,6 +15,7 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_boolean, check_choice, shown
 from tailguard.data.columns import doubled
 from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
+from tailguard.data.frames import check_in_memory
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.matrices import check_no_path, dense_pieces, to_features
 from tailguard.data.missing import filled
@@ -351,6 +352,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         """Yield the features of predictions, some rows at a time."""
         check_is_fitted(self)
         check_no_path(X)
+        check_in_memory(X)
         if self.schema_ is None:
             features = to_features(X)
             validate_data(self, X, skip_check_array=True, reset=False)

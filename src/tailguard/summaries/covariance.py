@@ -30,7 +30,8 @@ class VarianceResult(SummaryResult):
         Variance and standard deviation of each column, group by group, of cells clipped to a
         private range.
     noise_std
-        Standard deviation of the privacy noise of each variance.
+        Standard deviation of the privacy noise of each variance, and of what it may hide: cells
+        above one in a column that looks like zeros and ones.
 
     Examples
     --------

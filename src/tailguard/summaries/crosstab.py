@@ -7,7 +7,7 @@ Dwork, McSherry, Nissim and Smith 2006, Section 3 (histograms and sums).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar, Unpack
 
@@ -24,7 +24,7 @@ from tailguard.summaries.released import (
     released,
     summary,
 )
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import SURELY_MORE, Statistics
 
 
@@ -124,6 +124,10 @@ OF_PREDICTIONS = (
     "under a promise of its own"
 )
 """What must hold of a column of predictions for a comparison to be private."""
+NOT_ZERO = 2.0  # in standard deviations of the noise: the least expected mean of a ratio
+DIVIDED_BY_NOISE = (
+    "The ratio of {} of {} groups is withheld: noise may explain the whole expected total."
+)
 FAR_TOO_SMALL = 0.25  # a ratio for which actual cells that look like ones need not be ones
 
 
@@ -139,7 +143,7 @@ class ActualExpectedResult(SummaryResult):
         Totals of each group, of cells clipped to a private range.
     ratio, low, high
         Actual over expected, with a 95 % interval, which covers noise and the sampling of actual
-        values; NaN if noise hides the group.
+        values; NaN if noise hides the group, or may explain its whole expected total.
 
     Examples
     --------
@@ -168,7 +172,7 @@ class ActualExpectedResult(SummaryResult):
         columns = np.stack([self.actual, self.expected, self.ratio, self.low, self.high], axis=1)
         groups = zip(self.groups, columns.tolist(), strict=True)
         rows: list[tuple[Cell, ...]] = [(group or "all", *row) for group, row in groups]
-        header = ("group", "actual", "expected", "ratio", "95% from", "to")
+        header = ("group", "actual", "expected", "ratio", *INTERVAL)
         return [ResultTable("", header, rows)]
 
 
@@ -203,8 +207,9 @@ def actual_expected(
     ----------
     Cells are clipped to private ranges, so totals of heavy-tailed columns are too low. The ratio is
     that of the means, which leave missing cells out: it is that of the totals unless one column
-    surely has more readable cells in the group. A group that noise hides has NaN. Only the
-    named columns are read, and a record without a usable cell in any of them is void.
+    surely has more readable cells in the group. A group that noise hides has NaN, and so has a
+    ratio whose expected total noise may explain. Only the named columns are read, and a record
+    without a usable cell in any of them is void.
 
     Reference
     ---------
@@ -243,12 +248,17 @@ def actual_expected(
     mean, expected_mean = moments.mean.T
     # Cells that were cut at one, though they are far larger, make the ratio far too small.
     hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
+    by_zero = ~hidden & (np.abs(expected_mean) <= NOT_ZERO * moments.noise_std[:, 1])
+    if by_zero.any():
+        notes = (*solved.solution.notes, DIVIDED_BY_NOISE.format(by_zero.sum(), by_zero.size))
+        solved = replace(solved, solution=replace(solved.solution, notes=notes))
     with np.errstate(all="ignore"):
         sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
-        ratio = np.where(hidden, math.nan, mean / expected_mean)
+        ratio = np.where(hidden | by_zero, math.nan, mean / expected_mean)
         expected_noise = ratio * moments.noise_std[:, 1]
-        ratio_std = np.hypot(
-            moments.error_std[:, 0] / expected_mean, expected_noise / expected_mean
+        below, above = (
+            np.hypot(error[:, 0], expected_noise) / expected_mean
+            for error in (moments.error_below, moments.error_std)
         )
     return ActualExpectedResult(
         solved=solved,
@@ -257,8 +267,8 @@ def actual_expected(
         actual=sums[:, 0],
         expected=sums[:, 1],
         ratio=ratio,
-        low=ratio - Z * ratio_std,
-        high=ratio + Z * ratio_std,
+        low=ratio - Z * below,
+        high=ratio + Z * above,
     )
 
 

@@ -29,7 +29,7 @@ from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.quantile import Z, checked_levels, quantiles_of
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 # The quartiles, and the ends of the middle 90 %.
@@ -49,7 +49,8 @@ class Description(SummaryResult):
     mean, mean_low, mean_high, std
         Means with their intervals, and standard deviations of cells cut to a private range. The
         interval covers sampling, noise and the cut; it is infinite if the mean may depend
-        mostly on cells that noise hides.
+        mostly on cells that noise hides. Of a column like zeros and ones, a released share above
+        one adds to mean and standard deviation.
     levels, quantiles, quantiles_low, quantiles_high
         Quantiles with their intervals; the last axis is that of the levels.
     shares, share_noise
@@ -114,7 +115,7 @@ class Description(SummaryResult):
 
     def _numbers(self) -> ResultTable:
         parts = (self.usable, self.missing, self.mean, self.mean_low, self.mean_high, self.std)
-        head = ("usable", "missing", "mean", "95% from", "to", "std", *map(_percent, self.levels))
+        head = ("usable", "missing", "mean", *INTERVAL, "std", *map(_percent, self.levels))
 
         def cells(g: int, j: int) -> tuple[Cell, ...]:
             counts = (_whole(part[g, j]) for part in parts[:2])
@@ -320,16 +321,16 @@ def _description(
     shape = len(groups), len(table.numbers)
     suppressed = solution.unseen.reshape(shape)
     usable, quantiles = np.full(shape, math.nan), np.full((3, *shape, len(levels)), math.nan)
-    mean, error, std = np.full((3, *shape), math.nan)
+    mean, below, above, std = np.full((4, *shape), math.nan)
     if solution.quantiles is not None:
         usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
         estimated = quantiles_of(solution, levels)
         quantiles = np.reshape(estimated, (3, *shape, len(levels)))
     if solution.moments is not None:
         moments = solution.moments
-        mean, error, std = (
+        mean, below, above, std = (
             np.where(suppressed | moments.unknown, math.nan, part)
-            for part in (moments.mean, moments.error_std, moments.std)
+            for part in (moments.mean, moments.error_below, moments.error_std, moments.std)
         )
     total = solution.total
     missing = np.maximum(total - usable, 0.0)
@@ -350,8 +351,8 @@ def _description(
         usable=usable * table.unit,
         missing=missing * table.unit if groups == ("",) else np.full(shape, math.nan),
         mean=mean,
-        mean_low=mean - Z * error,
-        mean_high=mean + Z * error,
+        mean_low=mean - Z * below,
+        mean_high=mean + Z * above,
         std=std,
         levels=levels,
         quantiles=quantiles[0],

@@ -29,6 +29,9 @@ HARDLY_ANY = 0.02
 FOLLOWED, ONE_VALUE = 0.12, 0.9
 # If the shape of a tail is larger, the mean counts as unknown. From shape 1 on no mean exists.
 HEAVIEST = 0.7
+# Of a column of zeros and ones: the least share above one that noise may hide, in standard
+# deviations of the noise; and the largest ratio of a count's share to that of the count before it.
+LEAST_HIDDEN, MOST_REPEATED = 0.5, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +47,10 @@ class ColumnMoments:
         Standard deviation of the privacy noise of the mean.
     error_std
         Standard deviation of the mean through sampling, noise and clipping; infinite if unknown.
+    error_below
+        The same for the lower end of an interval: cells that noise may hide above one do not count.
     variance_noise
-        Standard deviation of the privacy noise of the variance.
+        Standard deviation of the privacy noise of the variance, and of what it may hide above one.
     low, high
         The clip range.
     unknown
@@ -58,6 +63,7 @@ class ColumnMoments:
     std: FloatArray
     noise_std: FloatArray
     error_std: FloatArray
+    error_below: FloatArray
     variance_noise: FloatArray
     low: FloatArray
     high: FloatArray
@@ -165,20 +171,32 @@ def clipping_bias_of(
         with np.errstate(all="ignore"):
             lost.append(_excess_above(points, tail - beyond, noise, cut))
     if estimate.like_indicator:
-        return 0.0, _hidden_above_one(estimate)
+        return 0.0, 0.0  # cells above one are in _above_one
     (above_high, unsure_high), (below_low, unsure_low) = lost
     return above_high - below_low, math.hypot(unsure_high, unsure_low)
 
 
-def _hidden_above_one(estimate: DistributionEstimate) -> float:
-    """Return the mean excess over one that noise may hide in a column like zeros and ones.
+def _above_one(estimate: DistributionEstimate, first: float, noise: float) -> FloatArray:
+    """Return what cells above one add to mean and variance of a column like zeros and ones.
 
-    Counts look like that if few exceed one. Those that do are taken as two. No more may be hidden
-    than there are ones.
+    The second row has the sizes of the errors. Counts look like zeros and ones if few exceed one.
+    Those are taken as part of a geometric law; if noise may explain their released share, they add
+    nothing. ``first`` is the mean of cells clipped to zero and one, in units of half that range.
     """
-    above = 1.0 - np.interp([0.5, 1.0], estimate.edges, estimate.shares)
-    noise = float(np.interp(1.0, estimate.edges, estimate.noise_of_shares(1.0, seen=True)))
-    return float(min(above[1] + DEVIATIONS * noise, above[0]))
+    if not estimate.like_indicator:
+        return np.zeros((2, 2))
+    ones = max((1.0 + first) / 2.0, noise)
+    above = float(estimate.mass[estimate.edges[:-1] >= 1.0].sum()) / estimate.total
+    unsure = float(np.interp(1.0, estimate.edges, estimate.noise_of_shares(1.0, seen=True)))
+    most = max(above + DEVIATIONS * unsure, LEAST_HIDDEN * unsure)
+    share = np.minimum([above if above > DEVIATIONS * unsure else 0.0, most], ones)
+    ratio = np.minimum(share / ones, MOST_REPEATED)
+    mean = share / (1.0 - ratio)
+    squares = mean * (3.0 + 2.0 * ratio / (1.0 - ratio))
+    added = np.stack([mean, squares - mean * (2.0 * ones + mean)], axis=1)
+    # Another law than the geometric one is possible: the error includes its excess over twos.
+    twos = share[0] * np.array([1.0, 3.0 - 2.0 * ones - share[0]])
+    return np.stack([added[0], np.hypot(added[1] - added[0], added[0] - twos)])
 
 
 def _excess_above(
@@ -269,19 +287,27 @@ def moments_of(
     std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
     cut = [clipping_bias_of(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
-    error = radius * np.hypot(std / np.sqrt(totals), noise)
     # If all cells are zero or one, all squares are one in these units. If squares are smaller, some
     # cells lie between, so others may lie beyond.
     binary = np.reshape([each.like_indicator for each in estimates], shape)
-    unsure = np.where(binary & (second < 1.0 - DEVIATIONS * square_noise), math.inf, unsure)
+    above = [_above_one(*each) for each in zip(estimates, first.flat, noise.flat, strict=True)]
+    added, hidden = np.moveaxis(np.reshape(above, (*shape, 2, 2)), -2, 0)
+    between = binary & (second < 1.0 - DEVIATIONS * square_noise)
+    hidden = np.where(between[..., None], math.inf, hidden) / DEVIATIONS
+    mean_hidden, variance_hidden = hidden[..., 0], hidden[..., 1]
+    std = radius * np.hypot(std, np.sqrt(np.maximum(added[..., 1], 0.0)) / radius)
+    error = np.hypot(np.hypot(std / np.sqrt(totals), radius * noise), unsure / DEVIATIONS)
+    only_above = np.isfinite(mean_hidden) & (added[..., 0] == 0.0)
+    variance_noise = radius**2 * np.hypot(square_noise, 2.0 * first * noise)
     seen = [_ones_seen(*each) for each in zip(estimates, first.flat, noise.flat, strict=True)]
     unknown = ~np.reshape(seen, shape)
     return ColumnMoments(
-        mean=(low + high) / 2.0 + radius * first + lost,
-        std=radius * std,
+        mean=(low + high) / 2.0 + radius * first + lost + added[..., 0],
+        std=std,
         noise_std=radius * noise,
-        error_std=np.hypot(error, unsure / DEVIATIONS),
-        variance_noise=radius**2 * np.hypot(square_noise, 2.0 * first * noise),
+        error_std=np.hypot(error, mean_hidden),
+        error_below=np.hypot(error, np.where(only_above, 0.0, mean_hidden)),
+        variance_noise=np.hypot(variance_noise, variance_hidden),
         low=low,
         high=high,
         unknown=unknown,

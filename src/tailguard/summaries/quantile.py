@@ -24,7 +24,7 @@ from tailguard.summaries.released import (
     released,
     summary,
 )
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 Z = NormalDist().inv_cdf(0.975)  # half the width of a 95 % interval, in standard deviations
@@ -76,7 +76,7 @@ class QuantileResult(SummaryResult):
             for i, names in enumerate(zip(self.groups, self.names, strict=True))
             for j, level in enumerate(self.levels)
         ]
-        return [by_groups("", ("column", "level", "quantile", "95% from", "to"), rows)]
+        return [by_groups("", ("column", "level", "quantile", *INTERVAL), rows)]
 
 
 @summary
@@ -337,7 +337,7 @@ class CountResult(SummaryResult):
     def tables(self) -> list[ResultTable]:
         """Return one table of one row."""
         row = (self.value, self.low, self.high)
-        return [ResultTable("", ("records", "95% from", "to"), [row])]
+        return [ResultTable("", ("records", *INTERVAL), [row])]
 
 
 @summary

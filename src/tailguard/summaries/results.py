@@ -30,6 +30,10 @@ GROUP = "group"
 """The header of the column of groups."""
 UNKNOWN = "-"
 """A cell that noise hides."""
+INTERVAL = ("95% from", "to")
+"""The headers of both ends of an interval."""
+IN_FRAMES = {INTERVAL[0]: "low", INTERVAL[1]: "high", "privacy noise": "noise_std"}
+"""Header -> its name in a frame, as in the frames of coefficients and means."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -118,11 +122,15 @@ class SummaryResult(Reported):
         raise TypeError(f"{type(self).__name__} must define tables.")
 
     def to_frame(self) -> Any:
-        """Return the first table as a pandas DataFrame."""
+        """Return the first table as a pandas DataFrame.
+
+        The ends of 95 % intervals are ``low`` and ``high``, and privacy noise is ``noise_std``.
+        """
         import pandas as pd  # noqa: PLC0415 (loaded where a frame is asked for)
 
         table = self.tables()[0]
-        return pd.DataFrame(table.rows, columns=list(table.header))
+        columns = [IN_FRAMES.get(name, name) for name in table.header]
+        return pd.DataFrame(table.rows, columns=columns)
 
     def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":
         """Draw the result with its function of ``tg.plot``; ``columns`` selects some columns."""

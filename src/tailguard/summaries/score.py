@@ -35,7 +35,7 @@ from tailguard.queries.histograms import Bins
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 Z = 1.959964
@@ -132,7 +132,7 @@ class ScoreResult(SummaryResult):
         measures += [("AUC", self.auc)] if self.auc else []
         measures += [("accuracy", self.accuracy)] if self.accuracy else []
         rows: list[tuple[Cell, ...]] = [(name, *estimate) for name, estimate in measures]
-        return [ResultTable("", ("measure", "value", "95% from", "to"), rows)]
+        return [ResultTable("", ("measure", "value", *INTERVAL), rows)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

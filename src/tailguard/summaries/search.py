@@ -204,7 +204,8 @@ class FoundQuantiles:
         steps = 1 if sampling else self._search.steps
         n_edges = levels.size * (2 * steps + 1 if offset else 1)
         # Noise may hide cells above one in a column like zeros and ones: an edge there shows them.
-        with_one = n_edges < self._search.most_edges and any(
+        # It takes the place of the nearest one if all columns have as many edges as planned.
+        one_more = n_edges < self._search.most_edges and any(
             each.like_indicator for each in self.estimates
         )
         for estimate in self.estimates:
@@ -223,8 +224,10 @@ class FoundQuantiles:
                     [(levels - beside).ravel(), levels, (levels + beside).ravel()]
                 )
             row = estimate.at(edge_levels)
-            if with_one:
-                row = np.append(row, 1.0 if estimate.like_indicator else row[-1])
+            if one_more:
+                row = np.append(row, row[-1])
+            if estimate.like_indicator:
+                row[-1 if one_more else np.abs(row - 1.0).argmin()] = 1.0
             rows.append(np.sort(row))
         edges, self.noise_std = np.array(rows), self.noise_of(stage)
         counts = gate.ask(self._search.query(edges.shape[1]), edges, stage)

@@ -216,3 +216,15 @@ def test_frames_are_refused_by_names_and_types(frame):
     ):
         with pytest.raises(tg.InputError, match=words):
             tg.LinearRegression(**BUDGET).fit(dd.from_pandas(bad, npartitions=1), target="cost")
+
+
+@pytest.mark.parametrize("schema", [None, {"features": COLUMNS, "target": "cost"}])
+def test_predictions_of_a_frame_say_to_compute_it(frame, schema):
+    """It was no table, or an array whose columns have no names."""
+    given = (frame,) if schema else (frame[COLUMNS], frame["cost"])
+    model = tg.LinearRegression(schema=schema, **BUDGET).fit(*given)
+    lazy = dd.from_pandas(frame[COLUMNS], npartitions=2)
+    words = r"X must be in memory here; got a DataFrame of dask\.dataframe: .* by X\.compute\(\)"
+    with pytest.raises(tg.InputError, match=words):
+        model.predict(lazy)
+    assert model.predict(lazy.compute()).shape == (N_ROWS,)

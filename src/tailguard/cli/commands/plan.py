@@ -13,9 +13,9 @@ the set; a mean and the models of 'tailguard fit' do not.
 
 \b
   tailguard plan mean --rows 100000 --columns 10 --epsilon 1 --delta 1e-6
-  tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 --error 0.01
-  tailguard plan squared --columns 10 --delta 1e-6 --html
-  tailguard plan squared --columns 10 --epsilon 1 --delta 1e-6 \
+  tailguard plan linear --columns 10 --epsilon 1 --delta 1e-6 --error 0.01
+  tailguard plan linear --columns 10 --delta 1e-6 --html
+  tailguard plan linear --columns 10 --epsilon 1 --delta 1e-6 \
       --persons 20000 --rows-per-person 1,3,12
   tailguard plan convex --rows 100000 --columns 5 --epsilon 1 --delta 1e-6 \
       --moment-bound 5 --diameter 2 --smoothness 1

@@ -5,8 +5,9 @@ wrote, a certificate as JSON, or a page that 'tailguard report' wrote. The
 command recomputes what follows from the certificate's parts: totals, epsilon
 at delta, whether the promise covers the reserved cost, and whether that covers
 the releases. If a file states anything else, it is refused. The words of a
-page are compared with its data. With --ledger, the charge of the run and the
-releases in the ledger are checked, too.
+page are compared with its data; a page of another version of tailguard is
+refused. With --ledger, the charge of the run and the releases in the ledger
+are checked, too. What is refused exits with 2.
 
 [bold]Examples[/bold]
 
@@ -86,10 +87,13 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
 
 
 def _page_verdict(path: Path, report: Report) -> str:
-    """Describe whether a page agrees with its data; refuse a page that does not."""
+    """Say that a page agrees with its data; refuse one that does not, or of another version."""
     made_by = report.certificate.version
     if made_by != __version__:
-        return f"The page is not compared with its data: tailguard {made_by} wrote it."
+        raise InputError(
+            f"FILE must be a page of this version of tailguard, {__version__}, to be compared with "
+            f"its data; tailguard {made_by} wrote it: verify it there, or the file it was made of."
+        )
     if report.to_html() != path.read_text(encoding="utf-8"):
         raise InputError("FILE must say what its data give; the words of this page are others.")
     return "The page says what its data give, word by word."
