@@ -121,7 +121,7 @@ def test_most_fits_of_nothing_are_not_kept():
     kept = [
         fit(*classes(1_000, spread=0.0, seed=seed), tg.GDP(0.5), seed=seed)[0] for seed in range(12)
     ]
-    assert sum(SHARES_KEPT in each.notes for each in kept) >= 9
+    assert sum(SHARES_KEPT in each.notes for each in kept) >= 7
 
 
 def rare_classes(seed, n_rows=6_000):

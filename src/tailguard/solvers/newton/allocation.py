@@ -181,7 +181,10 @@ SIZE_MARGIN = 1.3
 # For each histogram of columns: its share, as a multiple of the share at which columns stand out,
 # and its largest share.
 DETECTING = {
-    "target": (5.0, 0.16),  # without it only a constant is fitted
+    # Without it only a constant is fitted, and if its location is missed, noise may be six times as
+    # large. With 5, some fits of small tables lost several times as much (docs/trials.md).
+    "target": (10.0, 0.16),
+    "target of a log link": (10.0, 0.08),  # its constant takes as much again
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
     # If columns are many, detecting all of them costs too much.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
@@ -318,6 +321,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         factor, largest = DETECTING[name]
         return min(max(factor * share, least), largest)
 
+    name = "target" if residual else "target of a log link"
     pairs = DETECTING["pair_differences"][0] * for_measured
     if pairs >= DETECTING["pair_differences"][1]:
         pairs = 0.0  # they keep the default share
@@ -326,7 +330,7 @@ def _with_units(shares: Shares, problem: Problem, mu: float) -> Shares:
         pair_differences=max(pairs, shares.pair_differences),
         levels=limited_share("levels", LEAST_LEVELS, for_levels) * (n_categorical > 0),
         size=limited_share("size", shares.size),
-        target=limited_share("target", shares.target, for_one) if residual else shares.target,
+        target=limited_share(name, shares.target, for_one),
         shared_size=limited_share("shared_size", shares.shared_size, for_one),
     )
     available = shares.rest(problem) - LEAST_ROUNDS
