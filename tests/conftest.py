@@ -25,7 +25,7 @@ MEMORY, ROOM = "/dev/shm", 2 * 10**9
 def pytest_addoption(parser):
     parser.addoption("--fresh-noise", action="store_true", help="draw noise that no run repeats")
     parser.addoption(
-        "--about", metavar="IDEA", help="run tests of a loss, mean, query, set or file"
+        "--about", metavar="IDEA", help="run tests of a loss, mean, query, set, solver or file"
     )
 
 
@@ -53,6 +53,11 @@ def pytest_collection_modifyitems(config, items):
     if idea := letters(config.getoption("--about") or ""):
         config.hook.pytest_deselected(items=[i for i in items if idea not in letters(i.nodeid)])
         items[:] = [item for item in items if idea in letters(item.nodeid)]
+        if not items:
+            raise pytest.UsageError(
+                f"no test is about {config.getoption('--about')!r}: spell it as its file or class "
+                "is, after its line is in the registry"
+            )
 
 
 def letters(name):

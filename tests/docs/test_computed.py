@@ -111,7 +111,8 @@ def test_runs_of_an_audit_are_planned_anew():
     assert {gate.factor for gate in MUTANTS.values()} == {*faults.values()}
     runs = {name: [planned(mu, factor) for mu in mus] for name, factor in faults.items()}
     for name, row in runs.items():
-        assert f"| {name} | {' | '.join(map(str, row))} |" in page
+        words = f"| {name} | {' | '.join(map(str, row))} |"
+        assert words in page, f"docs/audits.md must say {words!r}: rows of an audit were added"
     apart = [planned(mu, 1.0 / NOISE, summed=False) for mu in mus]
     saved = {round(a / b, 2) for a, b in zip(runs[next(iter(faults))], apart, strict=True)}
     assert f"It takes {min(saved)} to {max(saved)} times as many runs" in plain
@@ -123,9 +124,10 @@ def test_rows_and_power_of_audits_are_counted_anew():
     page = prose("docs/audits.md")
     said = "{:.1e} for the {} of `--quick` and {:.1e} for the {} of `--all`"
     counted = (FALSE_ALARM / len(QUICK), len(QUICK), FALSE_ALARM / len(LONG), len(LONG))
-    assert re.sub("e-0", "e-", said.format(*counted)) in page
     mutants = len(QUICK) * len(MUTANTS)
-    assert f"all {mutants} mutants of `--quick` are seen" in page
+    known = f"all {mutants} mutants of `--quick` are seen"
+    for words in (re.sub("e-0", "e-", said.format(*counted)), known):
+        assert words in page, f"docs/audits.md must say {words!r}: rows of an audit were added"
     told = float(re.search(r"are seen with probability (0\.\d+) or more", page)[1])
     assert 0.0 <= PLANNED_POWER**mutants - told < 0.01
 

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from docs.test_docs import FENCE
+from tailguard.means.choice import MEANS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 MOST_WORDS = 18_000  # of the README and all pages of Learn and Explain, mechanisms aside
 MOST_IN_A_PARAGRAPH = 90
+# Rows that a registry asks for: a new mean needs one, and no other page has to give way for it.
+REGISTERED = re.compile(rf"^\| `(?:{'|'.join(MEANS)})` \|.*$", re.MULTILINE)
 TOC = re.compile(r"^```\{toctree\}\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -40,7 +43,8 @@ def test_what_is_read_from_the_top_is_short():
     read = [ROOT / "README.md", *LEARN, *EXPLAIN]
     assert len({*read}) == len(read)
     assert len(read) >= 20
-    assert sum(words(page.read_text()) for page in read) <= MOST_WORDS
+    found = sum(words(REGISTERED.sub("", page.read_text())) for page in read)
+    assert found <= MOST_WORDS, f"{found} words in {len(read)} pages: what you add, cut elsewhere"
 
 
 @pytest.mark.parametrize("page", [*LEARN, *REFERENCE], ids=lambda page: page.name)

@@ -31,9 +31,7 @@ def arguments_of(value):
 def has(value, name):
     """Whether objects of a class, or a call's answer, have an attribute of that name."""
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
-    kept = f"self.{name} = " in inspect.getsource(value) or f"self.{name}: " in inspect.getsource(
-        value
-    )
+    kept = re.search(rf"\b(self|fitted)\.{name}(: | = )", inspect.getsource(value)) is not None
     return hasattr(value, name) or name in {field.name for field in fields} or kept
 
 

@@ -86,3 +86,8 @@ def test_a_result_prints_whatever_the_noise_is_of():
     )  # fmt: skip
     assert solved.coef.size != solved.solution.coef_noise_std.size
     assert repr(solved).count(" nan") == solved.coef.size + 1
+
+
+def test_a_printed_plan_is_its_explanation():
+    plan = make_solver("whitened-newton").plan(Problem(tg.losses.Squared(), 1_000, 3), GUARANTEE)
+    assert str(plan) == plan.explain()

@@ -144,7 +144,7 @@ def wall(modules):
             if m.room == "means":
                 used = {node.id for node in nodes if isinstance(node, ast.Name)}
                 past = {k: full for k, full in past.items() if k in used}
-            seen = {*past.values(), *filter(None, map(reading, nodes))}
+            seen = {*past.values(), *filter(None, map(reading, nodes)), *insides(nodes)}
             if seen:
                 yield f"{m.name} reaches past the wall to {', '.join(sorted(seen))}"
 
@@ -155,6 +155,15 @@ def reading(node):
         whose, name = ast.unparse(node.func.value), node.func.attr
         return f"{whose}.{name}()" if name in READS and whose != "self" else ""
     return ""
+
+
+def insides(nodes):
+    """Private attributes of others than itself and models: those of a gate hold the records."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
+            whose = ast.unparse(node.value)
+            if not re.match(r"(self|cls|super\(\)|model|fitted|best_model|each)$", whose):
+                yield ast.unparse(node)
 
 
 def proofs(modules):

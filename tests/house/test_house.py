@@ -63,6 +63,8 @@ BREACHES = [
     ("wall", "solvers.a", "from tailguard.data.rows import arrays"),
     ("wall", "means.a", f"{MEAN}        return Rows"),
     ("wall", "means.a", f"{MEAN}        return query.answer(gate.rows, None, None)"),
+    ("wall", "solvers.a", "def f(gate):\n    return gate._rows.n_rows"),
+    ("wall", "estimators.a", "def f(self):\n    return self.gate._rows"),
     ("randomness", "solvers.a", "import numpy as np\nnp.random.default_rng()"),
     ("randomness", "data.a", "from os import urandom"),
     ("kept_code", "queries.a", "from numba import njit\n@njit(cache=True)\ndef f(): ..."),

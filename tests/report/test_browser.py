@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 
 import pytest
 
@@ -9,7 +10,7 @@ from support.forging import certificate_of
 from support.javascript import opened
 from support.pages import Page
 from tailguard.planning import prediction_grid
-from tailguard.report.content import Report, ReportedEstimate
+from tailguard.report.content import Report, ReportedEstimate, ReportTable
 from tailguard.report.page import page_text
 from tailguard.report.plan_page import WORDS, plan_page
 
@@ -77,7 +78,10 @@ def test_coefficients_are_read_on_a_telephone_without_scrolling_sideways(tmp_pat
     estimates = [
         ReportedEstimate("a_long_name_of_a_column", -1234.5678, 0.123456, -1300.0, 1200.0)
     ] * 2
-    report = Report(subject="fit", certificate=certificate_of("fit"), estimates=estimates)
+    long = "vehicle_power_in_horsepower_at_registration"
+    groups = ReportTable("groups", ("group", long, "mean", "std"), (("north", long, "1.5", "2"),))
+    shown = {"estimates": estimates, "tables": [groups]}
+    report = Report(subject="fit", certificate=certificate_of("fit"), **shown)
     text = re.sub(r"<meta http-equiv.*?>", "", report.to_html(), flags=re.DOTALL)
     measure = (
         "<script>const widths = [...document.querySelectorAll('.stacked')].map((table) => "
@@ -85,11 +89,18 @@ def test_coefficients_are_read_on_a_telephone_without_scrolling_sideways(tmp_pat
         "document.body.dataset.widths = JSON.stringify(widths)</script>"
     )
 
+    # Not every browser has a window as narrow as that: a frame is.
+    frame = "<!DOCTYPE html><body><iframe style='border: 0; height: 900px; width: 390px'"
+    copied = (
+        "<script>onload = () => { document.body.dataset.widths = "
+        "document.querySelector('iframe').contentDocument.body.dataset.widths }</script>"
+    )
+
     def beyond(text):
         path = tmp_path / "telephone.html"
-        path.write_text(text.replace("</body>", f"{measure}</body>"), encoding="utf-8")
-        found = opened(path, "--window-size=390,900")
-        return json.loads(re.search(r'data-widths="(.*?)"', found)[1])
+        inside = escape(text.replace("</body>", f"{measure}</body>"))
+        path.write_text(f"{frame} srcdoc='{inside}'></iframe>{copied}", encoding="utf-8")
+        return json.loads(re.search(r'data-widths="(.*?)"', opened(path))[1])
 
     assert {*map(tuple, beyond(text))} == {(390, 0)}
     beside = beyond(text.replace("(max-width: 40rem)", "(max-width: 1rem)"))

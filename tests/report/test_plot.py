@@ -108,6 +108,7 @@ SCHEMA = {"categorical": {"region": ["north", "south"]}}
 def test_quantiles_are_those_of_the_result(frame, ax):
     found = tg.quantile(frame[["age"]], [0.25, 0.5, 0.75], guarantee=tg.GDP(1.0), random_state=0)
     assert tg.plot.quantiles(found, ax) is ax
+    assert ax.get_ylabel() == "value, in the unit of its column"
     [line] = ax.lines
     assert line.get_xdata().tolist() == [0.25, 0.5, 0.75]
     assert line.get_ydata().tolist() == found.value[0].tolist()
@@ -134,6 +135,7 @@ def test_a_histogram_is_that_of_the_result(frame, ax):
     data = frame[["age"]].assign(fee=1.0)
     found = tg.histogram(data, edges=[20.0, 40.0, 50.0], guarantee=tg.GDP(1.0), random_state=0)
     assert tg.plot.histogram(found, ax, columns=["age"]) is ax
+    assert ax.get_xlabel() == "value, in the unit of its column"
     [stairs] = ax.patches
     values, edges, _ = stairs.get_data()
     assert values.tolist() == found.counts[0, 1:-1].tolist()

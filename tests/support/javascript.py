@@ -53,6 +53,13 @@ def verdicts(certificates, source=None):
 
 def opened(path, *more):
     """The page after its script has run in a browser; ``more`` are options of the browser."""
-    options = ["--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom", *more]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--virtual-time-budget=2000",
+        "--dump-dom",
+        *more,
+    ]
     done = subprocess.run([BROWSER, *options, path], check=True, capture_output=True, text=True)
     return done.stdout

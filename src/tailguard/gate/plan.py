@@ -258,6 +258,10 @@ class Plan:
         ]
         return "\n".join(parts)
 
+    def __str__(self) -> str:
+        """Return what ``explain`` does."""
+        return self.explain()
+
     def explain(self) -> str:
         """Explain in plain words what the budget is spent on."""
         sampled = any(stage.sampled is not None for stage in self.stages)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SCALES = ("own", "shared")
 """How to scale coefficients: each by the farther end of its interval, or all on one axis."""
 
+OF_COLUMN = "value, in the unit of its column"  # the name of an axis
 WIDTH = 50  # characters in a line of a label, at matplotlib's default figure size
 MOST_NUMBERED = 12  # rows and columns of a table whose squares have room for numbers
 
@@ -129,6 +130,7 @@ def quantiles(
             (line,) = ax.plot(result.levels, value, marker="o", label=label)
             ax.fill_between(result.levels, low, high, alpha=0.25, color=line.get_color())
     ax.set_xlabel("share of records below")
+    ax.set_ylabel(OF_COLUMN)
     name_curves(ax)
     return ax
 
@@ -162,6 +164,7 @@ def histogram(
             outside = f"not drawn: {counts[0]:,.0f} below, {counts[-1]:,.0f} above"
             ax.stairs(bins, edges, label=f"{label} ({outside})", fill=True, alpha=0.5)
             ax.errorbar(middles, bins, 2.0 * result.noise_std, fmt="none", ecolor="0.3")
+    ax.set_xlabel(OF_COLUMN)
     ax.set_ylabel("cells")
     name_curves(ax)
     return ax

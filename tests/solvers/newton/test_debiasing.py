@@ -1,5 +1,6 @@
 """A correction: what is believed of it, and how far it goes along rows that are long and rare."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -243,3 +244,13 @@ def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows
     for name in ("debiasing", "debiasing curvature"):
         (released,) = [r for r in model.certificate_.releases if r.stage == name]
         assert released.parameters["coordinates"] == (1 if n_rows < 10_000 else 2)
+
+
+def test_where_residuals_are_cut_is_said_in_the_unit_of_the_target():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 2))
+    y = 1_000.0 * (X[:, 0] + rng.standard_t(3, 4_000))
+    model = tg.LinearRegression(guarantee=tg.GDP(5.0), random_state=0).fit(X, y)
+    said = r"residuals beyond ([\d,.]+) \(([\d.]+) of the target's scale\) were cut"
+    cut, in_scales = re.search(said, str(vars(model))).groups()
+    assert 500.0 < float(cut.replace(",", "")) / float(in_scales) < 5_000.0

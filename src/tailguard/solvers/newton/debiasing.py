@@ -113,8 +113,10 @@ def debias(session: FitSession, fit: Fit) -> Fit:
         basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
     )
     subject = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
+    limit = float(f"{levels[chosen] * geometry.units.target_scale:.3g}")
     return _corrected(fit, correction, error, covariance, expected).noted(
-        f"{subject} debiased, with residuals clipped at {levels[chosen]:.3g} target scales"
+        f"{subject} debiased; residuals beyond {limit:,g} ({levels[chosen]:.3g} of the target's "
+        "scale) were cut"
     )
 
 
