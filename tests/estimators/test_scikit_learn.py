@@ -226,6 +226,19 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(tmp_path, monkeypatch, late
     assert shown_by(model) == before
 
 
+class WithLog(tg.LinearRegression):
+    """A subclass whose pickle leaves an attribute out."""
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "log"}
+
+
+def test_a_fit_keeps_the_attributes_that_a_pickle_leaves_out():
+    model = few_rounds(WithLog, **BUDGET)
+    model.log = []
+    assert model.fit(TABLE, TABLE["a"]).log == []
+
+
 def test_a_first_fit_that_fails_leaves_a_model_that_is_not_fitted(tmp_path):
     ledger = tg.Ledger(tmp_path / "budget.sqlite", "claims", guarantee=tg.GDP(1.0))
     model = tg.LinearRegression(guarantee=tg.GDP(2.5), ledger=ledger)

@@ -248,6 +248,15 @@ def test_far_cells_that_noise_hides_are_not_compared_with_what_was_expected():
     assert np.isnan([hidden.ratio, hidden.actual]).all()
 
 
+def test_the_interval_of_a_ratio_of_losses_is_in_order():
+    """Its ends were exchanged where expected means lie below zero."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(-100.0, 10.0, (8_000, 2)), columns=["actual", "expected"])
+    found = tg.actual_expected(table, "actual", "expected", random_state=0, **PROMISE)
+    assert found.low[0] < 1.0 < found.high[0]
+    assert found.low[0] < found.ratio[0] < found.high[0]
+
+
 def test_a_ratio_to_nothing_but_noise_is_withheld():
     """It was infinite, with an interval from NaN, where noise took the expected mean to zero."""
     rng = np.random.default_rng([2, 2_000])

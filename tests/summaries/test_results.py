@@ -77,3 +77,11 @@ def test_intervals_in_frames_have_the_names_of_coefficients():
         frame = found.to_frame()
         assert frame.low[0] < frame.high[0]
         assert "95% from" in repr(found)
+
+
+def test_frames_keep_the_names_of_counted_columns():
+    """A column named ``to`` was called ``high``."""
+    schema = {"categorical": {"from": ["a", "b"], "to": ["a", "b"]}}
+    table = pd.DataFrame({"from": ["a", "b"] * 500, "to": ["b", "a"] * 500})
+    found = tg.crosstab(table, ["from", "to"], schema=schema, epsilon=1.0, delta=1e-6)
+    assert list(found.to_frame()) == ["from", "to", "records", "noise_std"]

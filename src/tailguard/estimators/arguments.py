@@ -8,7 +8,7 @@ import inspect
 import re
 import warnings
 from inspect import cleandoc
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,6 +24,8 @@ from tailguard.checks import (
     warn_before_spending,
 )
 from tailguard.data.matrices import to_vector
+
+T = TypeVar("T")
 
 SHARED = """{shared_parameters}
 
@@ -47,6 +49,13 @@ def with_shared(doc: str, base: str) -> str:
     for name, text in sections.items():
         doc = doc.replace(f"{{shared_{name}}}", text)
     return doc
+
+
+def twin(estimator: T) -> T:
+    """Return an estimator with the same attributes, also those that a pickle leaves out."""
+    made = object.__new__(type(estimator))
+    made.__dict__.update(estimator.__dict__)
+    return made
 
 
 class NamedArguments:

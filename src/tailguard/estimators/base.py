@@ -1,7 +1,6 @@
 """The base of all estimators: from arguments to a plan, a certificate and coefficients."""
 
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -20,7 +19,13 @@ from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.matrices import check_no_path, dense_pieces, to_features
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
-from tailguard.estimators.arguments import NamedArguments, check_exposure, check_target, with_shared
+from tailguard.estimators.arguments import (
+    NamedArguments,
+    check_exposure,
+    check_target,
+    twin,
+    with_shared,
+)
 from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_others
 from tailguard.estimators.private_score import PrivatelyScored, products_by_row
 from tailguard.estimators.wald import score_intervals
@@ -247,7 +252,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             event = plan.event if check is None else Composed((check.event, plan.event))
             self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)  # may warn
-        fitted = copy(self)  # a run that fails leaves the earlier fit as it was
+        fitted = twin(self)  # a run that fails leaves the earlier fit as it was
         fitted._keep_columns(X, table.schema)
         assumed = (*self._assumptions(), *table.assumptions(bound=self.weight_bound))
         with progress_bar(check_boolean("verbose", self.verbose)):

@@ -256,10 +256,10 @@ def actual_expected(
         sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
         ratio = np.where(hidden | by_zero, math.nan, mean / expected_mean)
         expected_noise = ratio * moments.noise_std[:, 1]
-        below, above = (
-            np.hypot(error[:, 0], expected_noise) / expected_mean
-            for error in (moments.error_below, moments.error_std)
-        )
+        ends = [
+            ratio + z * np.hypot(error[:, 0], expected_noise) / expected_mean
+            for z, error in ((-Z, moments.error_below), (Z, moments.error_std))
+        ]
     return ActualExpectedResult(
         solved=solved,
         title="private totals, actual and expected",
@@ -267,8 +267,8 @@ def actual_expected(
         actual=sums[:, 0],
         expected=sums[:, 1],
         ratio=ratio,
-        low=ratio - Z * below,
-        high=ratio + Z * above,
+        low=np.minimum(*ends),  # an expected mean below zero exchanges the ends
+        high=np.maximum(*ends),
     )
 
 

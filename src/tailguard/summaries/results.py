@@ -32,8 +32,8 @@ UNKNOWN = "-"
 """A cell that noise hides."""
 INTERVAL = ("95% from", "to")
 """The headers of both ends of an interval."""
-IN_FRAMES = {INTERVAL[0]: "low", INTERVAL[1]: "high", "privacy noise": "noise_std"}
-"""Header -> its name in a frame, as in the frames of coefficients and means."""
+IN_FRAMES = {INTERVAL: ("low", "high"), ("privacy noise",): ("noise_std",)}
+"""Headers -> their names in a frame, as in the frames of coefficients and means."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
 
@@ -129,7 +129,11 @@ class SummaryResult(Reported):
         import pandas as pd  # noqa: PLC0415 (loaded where a frame is asked for)
 
         table = self.tables()[0]
-        columns = [IN_FRAMES.get(name, name) for name in table.header]
+        columns = list(table.header)
+        for place in range(len(columns)):  # a column of the user may be named "to"
+            for headers, names in IN_FRAMES.items():
+                if table.header[place : place + len(headers)] == headers:
+                    columns[place : place + len(headers)] = names
         return pd.DataFrame(table.rows, columns=columns)
 
     def plot(self, ax: "Axes | None" = None, *, columns: Collection[str] | None = None) -> "Axes":

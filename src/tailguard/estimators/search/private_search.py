@@ -1,7 +1,6 @@
 """Counted search: the best settings of a model, and the fitted model, for one budget."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
+from tailguard.estimators.arguments import twin
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
@@ -181,7 +181,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         plan = plan_search(tasks, scored_problem, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
             self._fits = all_fits(getattr(self, "_fits", ()), plan.event, plan.guarantee)
-        fitted = copy(self)  # a search that fails leaves the earlier one as it was
+        fitted = twin(self)  # a search that fails leaves the earlier one as it was
         fitted.candidates_ = candidates
         gate = SelectionGate.over(
             table,
