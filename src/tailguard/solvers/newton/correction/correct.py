@@ -39,8 +39,7 @@ CAUTION = 2.0
 ALIGNED = 2.0
 POINTING = 0.3  # part of the mean beyond the last level that has the direction of far contributions
 # A coefficient is not estimated if a larger share of its variance lies along raised or along vague
-# directions. Along raised ones the variance is larger than it looks: with .3, four of seven more
-# intervals were wrong on 86 real tables, and with .15, seven of 823 given ones.
+# directions. Along raised ones the variance is larger than it looks (docs/trials.md).
 RAISED, VAGUE = 0.15, 0.5
 
 
