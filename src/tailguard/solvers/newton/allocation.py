@@ -181,8 +181,8 @@ SIZE_MARGIN = 1.3
 # For each histogram of columns: its share, as a multiple of the share at which columns stand out,
 # and its largest share.
 DETECTING = {
-    # Without it only a constant is fitted. With a factor of 5, one of ten fits of 900 real records at
-    # epsilon 1 missed the target's location: its scale and noise were six times too large.
+    # Without it only a constant is fitted. With a factor of 5, one of ten fits of 900 real records
+    # at epsilon 1 missed the target's location: its scale and noise were six times too large.
     "target": (10.0, 0.16),
     "target of a log link": (10.0, 0.08),  # its constant takes as much again
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
