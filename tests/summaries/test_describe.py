@@ -10,7 +10,7 @@ import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.summaries.distribution import OCTAVES, octaves_of
 from tailguard.summaries.moments import correlations_of
-from tailguard.summaries.results import IN_FRAMES, reported_table
+from tailguard.summaries.results import reported_table
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 N_ROWS = 20_000
@@ -74,7 +74,8 @@ def test_intervals_of_quantiles_are_shown(by):
     assert frame["column"].tolist() == NUMBERS * len(found.groups)
     shown = [each for each in columns.header if each in ("group", "column")]
     assert intervals.header == (*shown, "25% low", "25% high", "50% low", "50% high")
-    names = [IN_FRAMES.get(name, name) for name in columns.header]
+    names = dict(zip(("95% from", "to"), ("low", "high"), strict=True))
+    names = [names.get(name, name) for name in columns.header]
     assert list(frame) == [*names, *intervals.header[-4:]]
     for name, part in (("low", found.quantiles_low), ("high", found.quantiles_high)):
         np.testing.assert_array_equal(frame[f"50% {name}"], part[..., 1].ravel())
