@@ -184,7 +184,7 @@ DETECTING = {
     # Without it only a constant is fitted. With a factor of 5, one of ten fits of 900 real records
     # at epsilon 1 missed the target's location: its scale and noise were six times too large.
     "target": (10.0, 0.16),
-    "target of a log link": (10.0, 0.08),  # its constant takes as much again
+    "target of a log link": (10.0, 0.08),  # its constant takes up to .2
     "levels": (30.0, 0.12),  # a level of a fourteenth of the records, by trial
     # If columns are many, detecting all of them costs too much.
     "size": (1.0, 0.12), "size_retry": (1.0, 0.2), "shared_size": (1.0, 0.05),
