@@ -143,6 +143,8 @@ class ColumnScales:
             if columns.residual:
                 target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
+        if columns.offset and columns.target and columns.intercept and self.detected[-1]:
+            offset_center += float(scale[-1])  # exposures far below the largest hardly count
         if columns.target and not columns.residual and not columns.intercept:
             # Dividing the target of a log link by its scale also divides the expected target. So
             # every score falls by the logarithm of the scale, which no intercept absorbs.

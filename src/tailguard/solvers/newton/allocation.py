@@ -89,14 +89,8 @@ REGIMES = {
         "rounds": (4, 4, 8, 16), "diagnostic_phases": (0, 2, 3), "curvature_phases": (2, 3),
     }, above={"size**1.5": 60.0}),
     # Rounds on a sample only have to come close to the fit. So the last four or six rounds, which
-    # read all records, get nearly all of the budget. Curvatures read all records too: after three
-    # rounds with curvatures of the sample, fits with rare indicators had not settled (simulated,
-    # 4e5 records of 20 columns).
+    # read all records, get nearly all of the budget.
     "sample": Regime("residual sampled", {"rounds": (4, 4, 8, 6), "early": 3}),
-    "sample of a likelihood": Regime("likelihood sampled", {
-        "rounds": (2, 2, 4, 4), "diagnostic_phases": (0, 1, 3), "curvature_phases": (1, 3),
-        "early": 3,
-    }),
     # Slopes of counts are unbounded: they are clipped, and the bias is corrected.
     "log link": Regime("log", {"slopes": 0.04, "debiasing": 0.06}),
     # Second moments show only the strongest directions: they serve whitening alone, and nothing is
@@ -123,21 +117,22 @@ REGIMES = {
     # moments of contributions are at least about as large as their noise.
     "squares": Regime("squares", {"variance": 0.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
-    # from rounds. A log link with exposures or weights has no correction, since records are not
-    # alike. With exposures over four decades, single fits lost one to seven times as much as a
-    # constant (simulated, 20,000 records of four columns). With equal weights at an eighth of their
-    # bound, slopes moved by .03 (at a mu of 20).
-    "correction of a likelihood": Regime("likelihood alike", {
+    # from rounds. Exposures and weights need it most: without it, real claims by exposure lost .6
+    # of the constant's excess at epsilon 4, with it .1 (benchmarks/bench_exposures.py).
+    "correction of a likelihood": Regime("likelihood", {
         "correction": 0.7, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
-    # Counts are corrected with fewer records than other likelihoods. Noise hides the curvature that
+    # Counts are corrected with fewer records than other likelihoods, unless exposures or weights
+    # leave fewer of them: then small fits lost more with it. Noise hides the curvature that
     # intervals from rounds need, but the correction releases this curvature twice. Debiasing stays,
     # since rounds need it if events are rare (mean excess with 93 % zeros at n * mu of 1,800: .53
     # with it, .88 without; tests/solvers/newton/test_wild_fits.py).
     "correction of counts": Regime("counts alike", {
         "correction": 0.7, **BEFORE_CORRECTION,
     }, above={"fixed": 1000.0, "size**1.5": 13.0}),
-    "sample of a corrected likelihood": Regime("likelihood alike sampled", {
+    # Curvatures read all records too: after three rounds with curvatures of the sample, fits with
+    # rare indicators had not settled (simulated, 4e5 records of 20 columns).
+    "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4), "diagnostic_phases": (0, 2), "curvature_phases": (2,), "early": 2,
     }),
     # Rounds only have to come close to the fit, and each is a pass over the records. Half as many
@@ -150,7 +145,7 @@ REGIMES = {
     # With many records rounds come close to the fit with little budget, and intervals are shorter
     # the more is left to the correction. With fewer, noisier rounds lose up to two thirds
     # more (former families). Rare outcomes and counts need their rounds (docs/trials.md).
-    "correction with many records": Regime("amounts alike", {
+    "correction with many records": Regime("amounts", {
         "correction": 0.9,
     }, above={"fixed": 2000.0, "size**1.5": 320.0}),
 }  # fmt: skip
@@ -256,7 +251,7 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
         "counts": counts,
         "amounts": squares or (link.log and problem.scored is not None and not counts),
         "outcomes": not link.scaled,
-        "alike": not (link.log and (problem.has_offset or problem.has_weights)),
+        "alike": not (problem.has_offset or problem.has_weights),
         "sampled": sampled,
     }
     return {word for word, holds in facts.items() if holds}

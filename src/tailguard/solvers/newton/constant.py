@@ -83,8 +83,8 @@ def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
         notes.append(f"{hidden}: the constant is no better than a guess")
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
-    mean = mean_target(session, units)
-    weights = weights_at_mean(np.zeros(problem.size), mean, problem.link)
+    mean, exposure = mean_target(session, units)
+    weights = weights_at_mean(np.zeros(problem.size), mean / exposure, problem.link)
     _, intercept = units.coefficients(weights, problem.link)
     return constant_solution(plan, intercept, *notes)
 
@@ -137,7 +137,8 @@ def fall_back_to_constant(session: FitSession, fit: Fit) -> Fit:
         return _at_quantile(session, fit) if at_quantile else fit
     if not problem.intercept:
         return fit
-    weights = weights_at_mean(fit.weights, mean_target(session, units), problem.link)
+    mean, exposure = mean_target(session, units)
+    weights = weights_at_mean(fit.weights, mean / exposure, problem.link)
     return replace(fit, weights=weights).noted(
         "no coefficient was fitted: the budget was too small to see the size of rows; the constant "
         "was released again"
@@ -160,8 +161,10 @@ def weights_at_mean(weights: FloatArray, mean: float, link: Link) -> FloatArray:
     return np.append(weights[:-1], math.log(mean if link.log else mean / (1.0 - mean)))
 
 
-def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -> float:
-    """Release the mean target of a likelihood; with exposures, the mean rate.
+def mean_target(
+    session: FitSession, units: Units, stage: Stage | None = None
+) -> tuple[float, float]:
+    """Release the mean target of a likelihood, and the mean exposure: 1 without exposures.
 
     It is released at ``stage`` if steps follow, else with the rest of the budget. If the mean is
     below a multiple of its noise, it is raised to that multiple.
@@ -181,10 +184,10 @@ def mean_target(session: FitSession, units: Units, stage: Stage | None = None) -
     mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0])
     if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
         noise = min(noise, 0.5)
-        return min(max(mean, noise), 1.0 - noise)
+        return min(max(mean, noise), 1.0 - noise), 1.0
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
     # Callers take the logarithm. The mean exposure is at least a tenth of a typical exposure.
-    return max(mean, noise, 1e-12) / max(exposure, 0.1)
+    return max(mean, noise, 1e-12), max(exposure, 0.1)
 
 
 def score_bounds(fit: Fit) -> tuple[float, float]:

@@ -32,7 +32,7 @@ from tailguard.solvers.newton.allocation import (
     fits_squares,
     shares_for,
 )
-from tailguard.solvers.newton.schedule import HEADROOM, Shares, stages_for
+from tailguard.solvers.newton.schedule import Shares, stages_for
 
 # Row limit times slope limit, in their scales: a round figure for a rough prediction, not a bound.
 TYPICAL_LIMITS = 1.5
@@ -51,12 +51,6 @@ USEFUL = 2.0
 # scale: 96 % of them held the truth below it, and 85 % of 1,677 above it (T00 to T55, n * mu below
 # 30 per coefficient).
 LARGEST_NOISE = 0.1
-# If log-rates have exposures or weights, noise hides their curvature up to this n * mu, times
-# size**1.5 and the ratio of the largest curvature to that at the mean. Simulated fits with normal,
-# t(3), log-normal and binary columns: noise hid it in none of 64 fits of counts (3 and 8 columns)
-# at 80, in 1 at 62, and in 9 at 50; in none of 48 fits of Gamma losses (3, 12 and 25 columns) at
-# 80, in 2 at 50, and in 26 at 30.
-CURVATURE_SEEN = 62.0
 LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
 """Why no coefficient has an interval, by public numbers."""
@@ -223,26 +217,17 @@ def _noise_seen(problem: Problem) -> float:
     return max(MOSTLY_NOISE, most_noise)
 
 
-def _curvature_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` that resolves the curvature of a log link with typical columns."""
-    if problem.scored is None or not problem.link.log:
-        return 0.0
-    largest = float(problem.scored.expected_curvature(math.log(HEADROOM)))
-    return CURVATURE_SEEN * largest * math.pow(problem.size, 1.5)
-
-
 def with_remedy(
     reason: str, problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
 ) -> str:
     """Add to the reason for no intervals how many records, or which epsilon, would give some.
 
-    Fits of squares, and fits of a log link without exposures or weights, have intervals if they are
-    corrected. Other fits of a log link have intervals if their curvature stands out as well.
+    Fits of squares and of a log link have intervals if they are corrected; fits of others, also if
+    noise leaves enough to be seen.
     """
-    alike = not (problem.has_offset or problem.has_weights)
     needed = corrected_from(problem, robust=robust)
-    if not (fits_squares(problem, robust=robust) or (problem.link.log and alike)):
-        needed = min(needed, max(_noise_seen(problem), _curvature_seen(problem)))
+    if not (fits_squares(problem, robust=robust) or problem.link.log):
+        needed = min(needed, _noise_seen(problem))
 
     def no_interval(promise: Guarantee) -> bool:
         return problem.n_rows * usable_mu(promise, problem.size) < needed

@@ -128,20 +128,22 @@ def _without_constant(session: FitSession, fit: Fit, noise_std: float) -> Fit:
         return fit
     typical = geometry.units.offset_center  # the score of the typical target
     if session.problem.has_offset:
-        typical = math.log(mean_target(session, geometry.units, session.stages["constant"]))
+        mean_count, exposure = mean_target(session, geometry.units, session.stages["constant"])
+        typical = math.log(mean_count / exposure)
     return replace(fit, weights=geometry.matrix @ (mean * typical * shift / square))
 
 
 def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     """Start a likelihood at its best constant, and bound its curvature."""
     link, sample = session.problem.link, session.shares.sample
-    loss, mean = session.loss, 1.0
+    loss, mean, units = session.loss, 1.0, fit.geometry.units
     if session.problem.intercept:
-        mean = mean_target(session, fit.geometry.units, session.stages["constant"])
+        mean, exposure = mean_target(session, units, session.stages["constant"])
+        units = replace(units, offset_center=units.offset_center + math.log(exposure))
     largest = loss.curvature_bound()
     if link.log:
         largest = float(loss.expected_curvature(math.log(HEADROOM * mean)))
-    geometry = replace(fit.geometry, largest_curvature=largest, mean_target=mean)
+    geometry = replace(fit.geometry, units=units, largest_curvature=largest, mean_target=mean)
     if not session.problem.intercept:
         return replace(fit, geometry=geometry)
     fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
