@@ -126,7 +126,11 @@ def test_a_page_of_another_version_is_refused(files, call):
     assert "tailguard 0.0.9 wrote it" in answer.err
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"certificate": {}, "means": {}}', "<html></html>"])
+NO_CERTIFICATES = ["", "{", "{}", "[]", "3", '{"certificate": 3}', "<html></html>"]
+NO_CERTIFICATES += ['{"certificate": {}, "means": {}}', pytest.param("[" * 100_000, id="deep")]
+
+
+@pytest.mark.parametrize("content", NO_CERTIFICATES)
 @pytest.mark.parametrize("suffix", ["json", "html"])
 def test_what_has_no_certificate_is_refused_in_a_sentence(files, call, content, suffix):
     (files / f"other.{suffix}").write_text(content)
