@@ -37,8 +37,7 @@ from warnings import catch_warnings, simplefilter
 import typer
 from typer.main import get_command
 
-from tailguard.checks import BudgetWarning, TailguardError, UnusableTableError
-from tailguard.cli.arguments import FULL
+from tailguard.checks import FULL, BudgetWarning, TailguardError, UnusableTableError
 from tailguard.cli.commands import (
     audit,
     certificate,

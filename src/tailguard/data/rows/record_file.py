@@ -5,7 +5,6 @@ of the file. Then each part is sorted in memory, one after the other, and all or
 are kept.
 """
 
-import errno
 import os
 import shutil
 import tempfile
@@ -16,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.checks import InputError, RoomError
+from tailguard.checks import FULL, InputError, RoomError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.sources import Words
 
-# Error numbers of a full disk or quota.
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Records to read at once if only some records are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
 # The fewest parts, and about the most bytes of one part: a part is sorted in memory.
