@@ -1,7 +1,9 @@
 """Small files of simulated records, and a way to call the command line in this process."""
 
 import csv
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -86,3 +88,10 @@ def model_file(csv_file, tmp_path_factory):
     code = run(["fit", str(csv_file), "--target", "cost", *PRIVACY, *map(str, options)])
     assert code == 0
     return path
+
+
+@pytest.fixture
+def files(written, tmp_path, monkeypatch):
+    """A copy of the folder that a module's fixture ``written`` made, and work in it."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))

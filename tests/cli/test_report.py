@@ -1,8 +1,6 @@
 """``tailguard report``: a page of each file, and what ``verify`` says of that page."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -28,12 +26,6 @@ def written(csv_file, model_file, tmp_path_factory):
         assert run([command, str(csv_file), *PRIVACY, *out]) == 0
     (folder / "certificate.json").write_text(tg.load(model_file).certificate_.to_json())
     return folder
-
-
-@pytest.fixture
-def files(written, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("name", ["model", "mean", "description", "certificate"])

@@ -1,7 +1,6 @@
 """``tailguard verify``: what agrees, what does not, and what nobody can prove."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ def written(csv_file, tmp_path_factory):
     stored = tg.load(model).certificate_.to_json()
     (folder / "certificate.json").write_text(f"{stored}\n")
     return folder
-
-
-@pytest.fixture
-def files(written, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("file", ["model.json", "mean.json", "certificate.json"])
