@@ -4,7 +4,6 @@ An error is one sentence: the parameter, what is allowed and what was given. It 
 facts only: options, shapes and dtypes, never the values of records.
 """
 
-import errno
 import inspect
 import math
 import warnings
@@ -82,10 +81,6 @@ class UnusableTableError(ReleaseError):
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Error numbers of a disk, a file or a quota without room."""
 
 
 class RoomError(ReleaseError):

@@ -37,7 +37,7 @@ from warnings import catch_warnings, simplefilter
 import typer
 from typer.main import get_command
 
-from tailguard.checks import FULL, BudgetWarning, TailguardError, UnusableTableError
+from tailguard.checks import BudgetWarning, TailguardError, UnusableTableError
 from tailguard.cli.commands import (
     audit,
     certificate,
@@ -54,6 +54,7 @@ from tailguard.cli.commands import (
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import markup_mode, page, pages
+from tailguard.data.rows.record_file import FULL
 from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
 from tailguard.version import __version__

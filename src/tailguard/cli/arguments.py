@@ -11,8 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tailguard.checks import FULL, InputError
+from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
+from tailguard.data.rows.record_file import FULL
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP

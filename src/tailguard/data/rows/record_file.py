@@ -5,6 +5,7 @@ of the file. Then each part is sorted in memory, one after the other, and all or
 are kept.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.checks import FULL, InputError, RoomError
+from tailguard.checks import InputError, RoomError
 from tailguard.data.rows.base import RecordBlock
 from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.sources import Words
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Error numbers of a disk, a file or a quota without room."""
 # Records to read at once if only some records are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
 # The fewest parts, and about the most bytes of one part: a part is sorted in memory.
