@@ -82,10 +82,7 @@ class MomentOptions:
     )
 
 
-@options.takes(
-    MomentOptions,
-    *options.RUN_ON_A_TABLE,
-)
+@options.takes(MomentOptions, *options.RUN_ON_A_TABLE)
 def estimate_means(
     file: options.TableOption,
     *,
@@ -99,11 +96,7 @@ def estimate_means(
     ] = None,
     option: Annotated[
         list[str] | None,
-        of_method(
-            "NAME=VALUE",
-            "An option of the method, such as clip_norm=2.5; may be repeated.",
-            "--option",
-        ),
+        of_method("NAME=VALUE", "An option of the method, such as clip_norm=2.5; may be repeated."),
     ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
@@ -130,11 +123,8 @@ def estimate_means(
     declared = declared_schema({**given, "columns": columns})
     schema = declared.settled(table.names, table.where)
     table.check_types(schema.numeric)
-    out = (
-        None
-        if out is None
-        else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    )
+    if out is not None:
+        destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     print_undeclared(declared, table, "--columns", json=json)
     moment = _moment(given["moment_order"], given["moment_bound"], given["moment_kind"])
     with progress_bar():

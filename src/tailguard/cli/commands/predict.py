@@ -43,13 +43,7 @@ from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
-from tailguard.cli.arguments import (
-    destination,
-    kept,
-    promise_of,
-    run_options,
-    write_texts,
-)
+from tailguard.cli.arguments import destination, kept, promise_of, run_options, write_texts
 from tailguard.cli.model_file import load_model, takers
 from tailguard.cli.printing import print_plain, print_summary, print_wrapped, tables_as_json
 from tailguard.data.declarations import OTHER, check_columns, listing
@@ -61,7 +55,7 @@ from tailguard.data.design import (
     offset_numbers,
 )
 from tailguard.data.readers.opening import opened_path, opened_table
-from tailguard.data.table import Table, pieces
+from tailguard.data.table import Piece, Table
 from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
@@ -121,7 +115,7 @@ def predict(
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, table.names, table.where)
     unpredicted = _MissingPredictions(fitted, observed)
-    tables = pieces(table, names, ROWS_AT_ONCE)
+    tables = (Piece(table, names, frame) for frame in table.batches(names, ROWS_AT_ONCE))
     texts = _csv_texts(fitted, tables, observed, asked, unpredicted)
     if out is None:
         for text, _ in texts:
@@ -363,9 +357,8 @@ def score(
         exposure, offset = schema.exposure if fitted.takes_exposure else None, schema.offset
     table = opened_table(file)
     check_columns([*schema.features, target], table.names, table.where)
-    out = (
-        None if out is None else destination(out, model, file, given["ledger"], given["checkpoint"])
-    )
+    if out is not None:
+        destination(out, model, file, given["ledger"], given["checkpoint"])
     with progress_bar():
         result = fitted.private_score(
             table,
