@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import IntArray
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.machine_code import builds_loop, compiled, read_only
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.decimals import decimals
 
@@ -95,11 +95,8 @@ def _fill(noise: IntArray, log2_scale: int, source: Source) -> None:
 
 @builds_loop
 def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
-    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
-
-    words = types.Array(types.uint64, 1, "C", readonly=True)  # or writable
-    signature = types.boolean(words, words, types.int64[::1])
-    return compiled(_digit_differences, signature, nogil=True)
+    words = read_only("uint64")
+    return compiled(_digit_differences, f"boolean({words}, {words}, int64[::1])", nogil=True)
 
 
 def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool:
