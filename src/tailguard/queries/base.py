@@ -161,6 +161,17 @@ class GaussianQuery(Query):
         raise TypeError(f"{type(self).__name__} must define sum_block.")
 
 
+class SumQuery(GaussianQuery):
+    """Base of queries that add up contributions of records, whose proofs cover weights and persons.
+
+    ``takes_weights`` and ``takes_persons`` state what ``sum_block`` must do with these.
+    """
+
+    places: ClassVar[Places] = "none"
+    takes_weights = True
+    takes_persons = True
+
+
 class SmoothQuery(Query):
     """Base of queries whose noise depends on the records: they return a value and a noise scale.
 
