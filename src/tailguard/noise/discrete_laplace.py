@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from math import floor
 
 import numpy as np
@@ -162,13 +162,5 @@ def _coin(digit: int, log2_scale: int) -> Callable[[], Decimal]:
     """Return a function for the probability of a digit, or of one more overflow."""
     doublings = digit - log2_scale
     if doublings == _DOUBLINGS:
-        return _overflow_probability
-    return partial(_digit_probability, doublings)
-
-
-def _digit_probability(doublings: int) -> Decimal:
-    return 1 / (1 + (Decimal(2) ** doublings).exp())
-
-
-def _overflow_probability() -> Decimal:
-    return Decimal(-(2**_DOUBLINGS)).exp()
+        return lambda: Decimal(-(2**_DOUBLINGS)).exp()
+    return lambda: 1 / (1 + (Decimal(2) ** doublings).exp())

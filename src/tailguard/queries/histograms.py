@@ -178,8 +178,6 @@ class Bins:
         return self.unit * transformed
 
 
-__all__ = ["Bins", "ColumnHistograms"]
-
 # The center and the inverse scale of each column.
 ColumnUnits = tuple[FloatArray, FloatArray]
 Array = TypeVar("Array", FloatArray, BoolArray)
@@ -307,9 +305,6 @@ class ColumnHistograms(GaussianQuery):
             "bins": self.bins.count,
             "paired": str(self.paired).lower(),
         }
-
-
-__all__ = ["Bins", "WhitenedHistogram"]
 
 
 @dataclass(frozen=True, eq=False)

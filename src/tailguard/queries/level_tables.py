@@ -122,11 +122,8 @@ class LevelCounts(SumQuery):
 
     def by_column(self, counts: FloatArray) -> list[FloatArray]:
         """Return one vector of counts per categorical column, the baseline first."""
-        by_column, first = [], 0
-        for columns in self.indicators:
-            by_column.append(counts[first : first + len(columns) + 1])
-            first += len(columns) + 1
-        return by_column
+        ends = np.cumsum([len(columns) + 1 for columns in self.indicators])
+        return np.split(counts, ends[:-1])
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
