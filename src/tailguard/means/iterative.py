@@ -59,7 +59,7 @@ from tailguard.means.base import (
     usable_share,
 )
 from tailguard.means.centres import CENTRES, LEVEL, STARTS, Estimate, centre_of, own_centre
-from tailguard.means.formulas import CENTRE_LOSS, mean_clip_norm
+from tailguard.means.formulas import CENTRE_LOSS, check_group_count, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.privacy.accounting.gaussian import epsilon_of
@@ -184,13 +184,6 @@ class IterativeMean(GaussianQuery):
 def group_edges(n_rows: int, n_groups: int) -> IntArray:
     """Return the edges of groups of consecutive records; sizes differ by at most one."""
     return np.arange(n_groups + 1) * n_rows // n_groups
-
-
-def check_group_count(n_groups: int, n_rows: int) -> int:
-    """Check a number of groups: at most the number of records."""
-    if check_integer("n_groups", n_groups, minimum=1) > n_rows:
-        raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
-    return n_groups
 
 
 @dataclass(frozen=True)
