@@ -255,22 +255,17 @@ class Iterative(MeanMethod):
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Release the means of all groups, and return their centre."""
-        if len(plan.stages) == 1:
-            units = Units.raw(gate.n_features, intercept=False)
-            return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
-        released = PrivateUnits.planned(plan, "norm").release(gate)
-        mu, n_groups = plan.stage("mean").mu, plan.stage("mean").n_blocks
-        radius = released.distribution.radius(
-            _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(n_groups))
-        )
-        mean_slope = released.mean_slope(radius)
-        return self._answer(plan, gate, released.units, radius, mean_slope)
-
-    def _answer(
-        self, plan: Plan, gate: Gate, units: Units, clip_norm: float, mean_slope: float
-    ) -> Solution:
         stage = plan.stage("mean")
         n_groups = stage.n_blocks
+        if len(plan.stages) == 1:
+            units, mean_slope = Units.raw(gate.n_features, intercept=False), 1.0
+            clip_norm = float(plan.settings["clip norm"])
+        else:
+            released = PrivateUnits.planned(plan, "norm").release(gate)
+            combined_mu, units = stage.mu / math.sqrt(n_groups), released.units
+            unit_noise = _noise_per_unit(gate.n_records, gate.n_features, combined_mu)
+            clip_norm = released.distribution.radius(unit_noise)
+            mean_slope = released.mean_slope(clip_norm)
         groups = gate.partition(GROUPS, n_groups, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         n_rows = groups[0].n_rows
