@@ -11,12 +11,13 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_arguments, named_arguments, shown
+from tailguard.data.inputs import Inputs
 from tailguard.data.missing import notes_of_table
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
 from tailguard.estimators.summary import WIDTH
 from tailguard.gate import Gate
-from tailguard.gate.engine import run
+from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
@@ -232,14 +233,7 @@ def mean(
         weight_bound=weight_bound,
         persons={"keys": person, "max_rows": max_rows},
     )
-    problem = Problem(
-        None,
-        table.n_records,
-        table.n_features,
-        moment=moment,
-        max_rows=table.max_rows,
-        has_weights=table.weight is not None,
-    )
+    problem = _problem_of(table, moment)
 
     def make(remaining: Guarantee) -> tuple[Choice, MeanPlan]:
         chosen = choose(method, problem, remaining, **options)
@@ -256,13 +250,25 @@ def mean(
         random_state=random_state,
     )
     solved = run(choice.method, plan, gate, assumptions=notes_of_table(table), check=check)
+    choice = replace(choice, plan=plan if check is None else check.whole(plan))
+    return _result(solved, choice, table)
+
+
+def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
+    """Return the public facts of a table, and the assumed moment."""
+    sizes, weighted = (table.n_records, table.n_features), table.weight is not None
+    return Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
+
+
+def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
+    """Return the result of a run; for a single vector, its numbers are floats."""
     noise_std = solved.solution.coef_noise_std
     return MeanResult(
         value=float(solved.coef[0]) if table.is_vector else solved.coef,
         noise_std=float(noise_std[0]) if table.is_vector else noise_std,
-        method=plan.solver,
+        method=choice.plan.solver,
         certificate=solved.certificate,
-        choice=replace(choice, plan=plan if check is None else check.whole(plan)),
+        choice=choice,
         notes=solved.notes,
         names=table.names,
         found=solved.solution.found,
