@@ -11,6 +11,10 @@ ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Stan
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from shutil import get_terminal_size
+from textwrap import fill
+
+NARROWEST = 30  # columns of a terminal; texts are not folded further
 
 
 def printable(text: str) -> str:
@@ -38,6 +42,17 @@ def json_words(data: object) -> str:
         return text
     # Half of a surrogate pair, which no file in UTF-8 may contain, is unprintable as well.
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def screen_width(most: int) -> int:
+    """Return the width of the terminal, at most ``most``; without a terminal, ``most``."""
+    return min(most, max(get_terminal_size((most, 24)).columns, NARROWEST))
+
+
+def folded(text: str, width: int) -> str:
+    """Fold the lines of a text that are wider than ``width``."""
+    lines = (fill(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    return "\n".join(lines)
 
 
 def four_digits(value: float | int | str) -> str:

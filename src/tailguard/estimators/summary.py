@@ -22,7 +22,7 @@ from tailguard.estimators.wald import (
 )
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.printable import html_list, html_table, html_words, printable
+from tailguard.printable import html_list, html_table, html_words, printable, screen_width
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
@@ -33,7 +33,7 @@ WEIGHTED = "rows count by their weights"
 """The beginning of the note on weights."""
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_LITTLE)
 """Beginnings of notes that a summary shows, and that need no remark on their origin."""
-WIDTH = 88  # characters of a summary; a wider table is stacked
+WIDTH = 88  # the most characters in a line of a summary; a wider table is stacked
 
 ENDS = ("[0.025", "0.975]")
 """Headers of the interval of a coefficient: the quantile levels of its two ends."""
@@ -245,12 +245,12 @@ def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[st
 
 
 def summary_table(model: Any) -> SummaryText:
-    """Return a fitted model as a text table."""
-    cells = coefficient_cells(model, digits=6)
-    table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, WIDTH)
-    head = [fill(line, WIDTH) for line in _head(model)]
-    notes = [fill(line, WIDTH) for line in summary_notes(model)]
-    rule = "=" * min(WIDTH, max(map(len, table)))
+    """Return a fitted model as a text table that fits into the terminal."""
+    cells, width = coefficient_cells(model, digits=6), screen_width(WIDTH)
+    table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, width)
+    head = [fill(line, width) for line in _head(model)]
+    notes = [fill(line, width) for line in summary_notes(model)]
+    rule = "=" * min(width, max(map(len, table)))
     text = "\n".join([*head, rule, *table, rule, *notes])
     return SummaryText(text, summary_html(model))
 
