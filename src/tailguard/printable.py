@@ -109,6 +109,14 @@ def html_table(
     return "\n".join([*lines, "</tbody>\n</table>"])
 
 
+def notebook_table(
+    rows: Iterable[Sequence[object]], headers: Sequence[object] = (), numbers: Iterable[int] = ()
+) -> str:
+    """Return an HTML table in a box; in a narrow notebook the table scrolls inside the box."""
+    table = html_table(rows, headers, numbers)
+    return f'<div style="overflow-x: auto" tabindex="0">\n{table}\n</div>'
+
+
 def html_list(sentences: Iterable[object]) -> str:
     """Return an HTML list, or an empty text if there are no sentences."""
     items = [f"<li>{html_words(sentence)}</li>" for sentence in sentences]

@@ -25,7 +25,7 @@ from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
-from tailguard.printable import four_digits, html_table, html_words, printable, screen_width
+from tailguard.printable import four_digits, html_words, notebook_table, printable, screen_width
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
@@ -110,7 +110,7 @@ class MeanResult(Reported):
         rows = [(name, f"{value:.6g}", f"{noise:.3g}") for name, value, noise in self.rows()]
         headers = ("column", "mean", NOISE)
         parts = [f"<p>{html_words(line)}</p>" for line in self._heading()]
-        parts.append(html_table(rows, headers, numbers=(1, 2)))
+        parts.append(notebook_table(rows, headers, numbers=(1, 2)))
         return "\n".join([*parts, *(f"<p>{html_words(note)}</p>" for note in self.notes)])
 
     def __repr__(self) -> str:

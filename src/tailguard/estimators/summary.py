@@ -22,7 +22,7 @@ from tailguard.estimators.wald import (
 )
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.printable import html_list, html_table, html_words, printable, screen_width
+from tailguard.printable import html_list, html_words, notebook_table, printable, screen_width
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
@@ -267,7 +267,7 @@ def summary_html(model: Any) -> str:
     parts = [
         f"<p><b>{html_words(title)}</b></p>",
         html_list(head),
-        html_table(table, ["", *headers, ""]),
+        notebook_table(table, ["", *headers, ""]),
         html_list(summary_notes(model)),
     ]
     return "\n".join(parts)

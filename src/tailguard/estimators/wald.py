@@ -17,7 +17,7 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
 from tailguard.data.declarations import listing
 from tailguard.gate.plan import NOT_ESTIMATED
-from tailguard.printable import four_digits, html_list, html_table, printable
+from tailguard.printable import four_digits, html_list, notebook_table, printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
 """Coefficients or categorical columns by name, weights by name, or a matrix of weights."""
@@ -65,7 +65,10 @@ class JointTest:
         pairs = zip(self.estimate.tolist(), self.std.tolist(), strict=True)
         contrasts = [(k, *map(four_digits, pair)) for k, pair in enumerate(pairs, start=1)]
         test = ("statistic", four_digits(self.statistic)), ("df", self.df), ("p", p_words(self.p))
-        parts = [html_table(contrasts, ("contrast", "estimate", "std err")), html_table(test)]
+        parts = [
+            notebook_table(contrasts, ("contrast", "estimate", "std err")),
+            notebook_table(test),
+        ]
         return "\n".join([*parts, html_list([self.reason] if self.reason else [])])
 
 

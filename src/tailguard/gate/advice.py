@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.printable import folded, html_list, html_table, html_words, screen_width
+from tailguard.printable import folded, html_list, html_words, notebook_table, screen_width
 from tailguard.privacy.guarantees import Guarantee
 
 UNFOLDED = 10_000  # characters in a line of a text that no terminal shows
@@ -241,7 +241,7 @@ class Advice:
         parts = [
             f"<p><b>{html_words(self.task)}</b>: {html_words(self.guarantee.describe())}, "
             f"{self._sizes()}; the recommended method comes first</p>",
-            html_table(rows, ("method", "error", "passes", "noise", "unit")),
+            notebook_table(rows, ("method", "error", "passes", "noise", "unit")),
             html_list([*self.notes, *refused]),
         ]
         return "\n".join(parts)

@@ -16,7 +16,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tailguard.gate.engine import Solved
-from tailguard.printable import html_table, html_words, printable, screen_width
+from tailguard.printable import html_words, notebook_table, printable, screen_width
 from tailguard.privacy.certificate import Certificate
 from tailguard.report import plot
 from tailguard.report.content import Report, Reported, ReportTable, Stated
@@ -173,7 +173,9 @@ class SummaryResult(Reported):
         parts = [f"<p>{escape(line)}</p>" for line in self._heading()]
         for table in self.tables():
             parts += [f"<h4>{escape(table.title)}</h4>"] if table.title else []
-            parts.append(html_table((tuple(map(_shown, row)) for row in table.rows), table.header))
+            parts.append(
+                notebook_table((tuple(map(_shown, row)) for row in table.rows), table.header)
+            )
         parts += [f"<p>{html_words(note)}</p>" for note in self.notes]
         return "\n".join(parts)
 
