@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, require
+from tailguard.checks import InputError, require, warn_before_spending
 from tailguard.data.design import column_of
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
@@ -23,6 +23,12 @@ from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistic
 
 # The guarantee of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
+NOT_COUNTED = (
+    "no ledger counts this score: if its rows or persons are those of the fit, the costs of both "
+    "add up, and each certificate states its own run alone; give both runs one ledger (tg.Ledger, "
+    "or --ledger) to count and to cap them."
+)
+"""The warning of a score without a ledger, as of a second fit."""
 OF_A_SIMULATION = "the model is public: the run that fitted it is NOT PRIVATE and has no promise"
 
 
@@ -97,6 +103,11 @@ class PrivatelyScored:
         facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
         model._labels(y)  # raises for categories without declared classes
+        if (
+            model.certificate_.mode == "private"
+            and (ledger, checkpoint, random_state) == (None,) * 3
+        ):
+            warn_before_spending(NOT_COUNTED)
         solved, solution, _ = released(
             table,
             lambda _: statistics.of(loss, _digest(model)),
