@@ -320,3 +320,15 @@ def test_a_certificate_says_in_one_sentence_what_was_estimated(n_rows, said):
     assert aims == [said]
     for page in (certificate.to_text(), certificate.to_html()):
         assert said in " ".join(page.split())
+
+
+def test_a_feature_with_the_name_of_the_constant_is_refused():
+    X = np.random.default_rng(0).standard_normal((2_000, 2))
+    table = pd.DataFrame({"(intercept)": X[:, 0], "b": X[:, 1]})
+    price = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    with pytest.raises(
+        tg.InputError, match=r"no feature called '\(intercept\)', which names the con"
+    ):
+        tg.LinearRegression(**price).fit(table, X[:, 0])
+    model = tg.LinearRegression(fit_intercept=False, **price).fit(table, X[:, 0])
+    assert model.coef_frame().index.tolist() == ["(intercept)", "b"]

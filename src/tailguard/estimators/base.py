@@ -22,6 +22,7 @@ from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.arguments import (
     NamedArguments,
     check_exposure,
+    check_features,
     check_target,
     twin,
     with_shared,
@@ -290,6 +291,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _problem(self, table: Inputs) -> Problem:
         """Return the problem of the fit: its public facts."""
+        check_features(self, table.names)
         loss = self._loss()
         return Problem(
             loss,

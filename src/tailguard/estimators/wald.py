@@ -16,7 +16,7 @@ from scipy.special import chdtrc, ndtr, ndtri
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
 from tailguard.data.declarations import listing
-from tailguard.gate.plan import NOT_ESTIMATED
+from tailguard.gate.plan import INTERCEPT, NOT_ESTIMATED
 from tailguard.printable import four_digits, html_list, notebook_table, printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
@@ -209,9 +209,9 @@ def coefficient_names(model: Any) -> list[str]:
     """Return the names of the coefficients, the intercept last; with classes, names per class."""
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
-        labels, groups = model.classes_.tolist()[1:], (names, ["(intercept)"])
+        labels, groups = model.classes_.tolist()[1:], (names, [INTERCEPT])
         return [f"{label}: {name}" for group in groups for label in labels for name in group]
-    return [*names, "(intercept)"] if model.fit_intercept else list(names)
+    return [*names, INTERCEPT] if model.fit_intercept else list(names)
 
 
 def baseline_notes(model: Any) -> list[str]:

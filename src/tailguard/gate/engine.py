@@ -17,7 +17,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import require, warn_before_spending
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import INTERCEPT, Plan, Problem, Solution
 from tailguard.gate.record_check import RecordCheck
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.certificate import Certificate
@@ -138,7 +138,7 @@ class Solved(Reported):
         names = [f"x{place}" for place in range(values.size)]
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:
-            rows.append(("(intercept)", solution.intercept, solution.intercept_noise_std))
+            rows.append((INTERCEPT, solution.intercept, solution.intercept_noise_std))
         return rows
 
     def _subject(self) -> str:

@@ -295,6 +295,8 @@ def last_lines(
 
 TOTAL_ERROR = "relative error of the predicted total"
 """The key in ``Solution.found`` of the standard error of a predicted total, over the total."""
+INTERCEPT = "(intercept)"
+"""The name of the constant in tables."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
 """How a reason begins if a coefficient has no number, or no interval."""
 
