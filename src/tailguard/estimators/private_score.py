@@ -99,15 +99,11 @@ class PrivatelyScored:
         statistics = ClassScoreStatistics if several else ScoreStatistics
         labels = None if loss.link.scaled else model.classes_.tolist()
         facts = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
-        facts |= {"weighed": (sample_weight, weight_bound)}
+        facts["weighed"] = sample_weight, weight_bound
         facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
         model._labels(y)  # raises for categories without declared classes
-        if (
-            model.certificate_.mode == "private"
-            and (ledger, checkpoint, random_state) == (None,) * 3
-        ):
-            warn_before_spending(NOT_COUNTED)
+        _warn_if_not_counted(model, ledger, checkpoint, random_state)
         solved, solution, _ = released(
             table,
             lambda _: statistics.of(loss, _digest(model)),
@@ -154,6 +150,12 @@ def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
     for column, weight in zip(np.ascontiguousarray(features.T), coef.T[..., None], strict=True):
         total += column * weight
     return total.T
+
+
+def _warn_if_not_counted(model: Any, *counting: Any) -> None:
+    """Warn of a score of a private model with no ledger, checkpoint or seed."""
+    if model.certificate_.mode == "private" and all(each is None for each in counting):
+        warn_before_spending(NOT_COUNTED)
 
 
 def _condition(model: Any) -> str:

@@ -237,10 +237,7 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solution.notes:
-        names = table.names_of(solver.columns)
-        notes = (
-            group_notes(solution, quantity) if solver.by else notes_of(names, solution, quantity)
-        )
+        notes = notes_of(None if solver.by else table.names_of(solver.columns), solution, quantity)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
@@ -280,8 +277,13 @@ def read_features(
     return inputs
 
 
-def notes_of(names: list[str], solution: SummarySolution, quantity: str) -> tuple[str, ...]:
-    """Describe which columns noise hides, which means or variances are uncertain, and why."""
+def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) -> tuple[str, ...]:
+    """Describe which columns noise hides, which means or variances are uncertain, and why.
+
+    Without ``names``, count them among the groups.
+    """
+    if names is None:
+        return group_notes(solution, quantity)
     hidden, empty, notes = solution.unseen, solution.mostly_empty, []
     if (hidden & empty).any():
         notes.append(
