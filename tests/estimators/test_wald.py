@@ -1,5 +1,6 @@
 """Intervals and tests of coefficients, and the table that shows them."""
 
+from copy import copy
 from functools import lru_cache
 
 import numpy as np
@@ -332,3 +333,11 @@ def test_a_feature_with_the_name_of_the_constant_is_refused():
         tg.LinearRegression(**price).fit(table, X[:, 0])
     model = tg.LinearRegression(fit_intercept=False, **price).fit(table, X[:, 0])
     assert model.coef_frame().index.tolist() == ["(intercept)", "b"]
+
+
+def test_rounding_errors_of_a_zero_are_shown_as_zero():
+    model = copy(fit_of(0))
+    model.interval_center_ = np.array([-5.55e-19, 0.5, 1e-5, -0.3, 0.0, 2.0])
+    first, _, small, *_ = coefficient_cells(model, digits=6)
+    assert (first.cells["coef"], first.cells["z"]) == ("0", "0.00")
+    assert small.cells["coef"] == "1e-05"

@@ -35,6 +35,7 @@ PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_L
 """Beginnings of notes that a summary shows, and that need no remark on their origin."""
 WIDTH = 88  # the most characters in a line of a summary; a wider table is stacked
 
+ROUNDED = 1e-9  # a coefficient below this share of its noise is shown as 0
 ENDS = ("[0.025", "0.975]")
 """Headers of the interval of a coefficient: the quantile levels of its two ends."""
 HEADERS = ("truth", "coef", "std err", "z", "P>|z|", *ENDS, "noise")
@@ -125,7 +126,8 @@ def coefficient_cells(
     rows = []
     for row, (name, value, noise) in enumerate(numbers):
         row_name = name if names is None or row >= len(names) else printable(names[row])
-        coef = {} if math.isnan(value) else {"coef": f"{value:.{digits}g}"}
+        shown_value = 0.0 if abs(value) < ROUNDED * noise else value  # rounding errors of a zero
+        coef = {} if math.isnan(value) else {"coef": f"{shown_value:.{digits}g}"}
         if row < len(model.reasons_) and (reason := model.reasons_[row]):
             status = reason.partition(":")[0]
             missing = f"{status} ({letters[reason][0]})" if reason in letters else ""
@@ -148,7 +150,7 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
     return [
         {
             "std err": f"{std:.3g}",
-            "z": f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
+            "z": f"{round(z, 2) + 0.0:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",  # no -0
             "P>|z|": p_words(p),
             ENDS[0]: f"{low:.4g}",
             ENDS[1]: f"{high:.4g}",
