@@ -341,3 +341,11 @@ def test_rounding_errors_of_a_zero_are_shown_as_zero():
     first, _, small, *_ = coefficient_cells(model, digits=6)
     assert (first.cells["coef"], first.cells["z"]) == ("0", "0.00")
     assert small.cells["coef"] == "1e-05"
+
+
+def test_contrasts_may_be_rows_of_numbers():
+    model, rows = fit_of(0), [[0, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0]]
+    assert model.wald_test(rows).statistic == model.wald_test(np.array(rows)).statistic
+    for wrong in ([[0, 1]], [[0, 1], [1]], [["a", "b"]], []):
+        with pytest.raises(tg.InputError, match="contrasts must"):
+            model.wald_test(wrong)

@@ -117,6 +117,8 @@ def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
 def _weights(model: Any, contrasts: Any) -> FloatArray:
     """Return the weights of contrasts: a row per contrast, a column per coefficient."""
     names = coefficient_names(model)
+    if isinstance(contrasts, list) and all(isinstance(each, list | tuple) for each in contrasts):
+        contrasts = _as_array(contrasts)
     if isinstance(contrasts, np.ndarray):
         matrix = np.atleast_2d(contrasts)
         is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
@@ -136,6 +138,14 @@ def _weights(model: Any, contrasts: Any) -> FloatArray:
                 f"name, a list of these, or an array with {len(names)} columns; got {got}."
             )
     return _checked(np.array(rows).reshape(-1, len(names)))
+
+
+def _as_array(rows: list[Any]) -> Any:
+    """Return rows of numbers as an array; rows of other lengths or types are left as they are."""
+    try:
+        return np.asarray(rows)
+    except ValueError:  # rows of several lengths
+        return rows
 
 
 def _checked(weights: FloatArray) -> FloatArray:
