@@ -90,8 +90,8 @@ class NamedArguments:
                 f"fit of one table; got {shown(checkpoint)}."
             )
         clone: Any = super().__sklearn_clone__()  # type: ignore[misc]
-        clone._fits = fits_of(self)
-        return clone  # type: ignore[no-any-return]
+        vars(clone)["_fits"] = fits_of(self)
+        return clone
 
 
 def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> None:
