@@ -142,8 +142,11 @@ def test_labels_come_with_their_probability(csv_file, columns, tmp_path, call):
 def test_counts_follow_the_exposure(csv_file, columns, tmp_path, call):
     out = tmp_path / "model.json"
     fit(call, csv_file, out, "--target", "claims", "--model", "poisson", "--exposure", "years")
-    rate = numbers(call("predict", out, csv_file).out)
-    count = numbers(call("predict", out, csv_file, "--exposure", "years").out)
+    of_rates = call("predict", out, csv_file)
+    of_counts = call("predict", out, csv_file, "--exposure", "years")
+    assert "rates, for an exposure of 1: --exposure years predicts" in of_rates.err
+    assert "rates" not in of_counts.err
+    rate, count = numbers(of_rates.out), numbers(of_counts.out)
     np.testing.assert_allclose(count, rate * columns["years"], rtol=1e-12)
 
 

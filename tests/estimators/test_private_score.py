@@ -1,5 +1,7 @@
 """Private scores: near those without noise, charged, and told apart by nothing but what is paid."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -256,3 +258,15 @@ def test_hidden_targets_that_may_decide_what_is_explained_leave_no_interval(paid
     assert np.isnan([found.explained.low, found.explained.high]).all()
     assert FAR_TARGETS in found.notes
     assert HIDDEN not in found.notes
+
+
+def test_a_score_that_no_ledger_counts_says_so(tmp_path):
+    y, price = TARGETS["numbers"], {"epsilon": 1.0, "delta": 1e-6}
+    model = tg.LinearRegression(**price).fit(X, y)
+    with pytest.warns(tg.BudgetWarning, match="no ledger counts this score"):
+        model.private_score(X, y, **price)
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=2.0, delta=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.private_score(X, y, ledger=ledger, **price)
+        model.private_score(X, y, random_state=0, **price)

@@ -17,7 +17,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
-from tailguard.printable import html_table, json_words
+from tailguard.printable import json_words, notebook_table
 from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
@@ -296,7 +296,7 @@ class Schema:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        return html_table(declarations.columns_by_role(self).items(), ("role", "columns"))
+        return notebook_table(declarations.columns_by_role(self).items(), ("role", "columns"))
 
     @classmethod
     def of(cls, schema: Any) -> "Schema":

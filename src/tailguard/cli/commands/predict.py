@@ -32,7 +32,7 @@ the rows that they are made for: guard them as you guard FILE.
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,8 +125,19 @@ def predict(
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
     mode = fitted.certificate_.mode
     marks = () if mode == "private" else (f"MODEL is of a {mode}. So are its predictions.",)
-    for sentence in (*marks, *unpredicted.sentences()):
+    for sentence in (*marks, *_rates(fitted, observed), *unpredicted.sentences()):
         print_wrapped(Console(stderr=True), sentence)
+
+
+def _rates(fitted: Any, observed: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence if the fit had an exposure and these predictions have none."""
+    exposure = fitted.schema_.exposure
+    if observed or exposure is None:
+        return ()
+    return (
+        f"Predictions are rates, for an exposure of 1: --exposure {exposure} predicts the target "
+        "of each row.",
+    )
 
 
 def _load_table_model(path: Path) -> Any:

@@ -7,7 +7,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
-from tailguard.printable import html_list, html_table, printable, printable_lines
+from tailguard.printable import html_list, notebook_table, printable, printable_lines
 from tailguard.privacy.books.books import LedgerEntry
 
 COMPOSITION = {
@@ -218,9 +218,9 @@ def certificate_body(data: Mapping[str, Any]) -> str:
     releases = [(*numbers, f"{what} {how}") for *numbers, what, how in printed]
     parts = [
         f"<h1>{escape(TITLE)}</h1>",
-        html_table(certificate_facts(data).items()),
+        notebook_table(certificate_facts(data).items()),
         f"<h2>{escape(RELEASED)}</h2>",
-        html_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
+        notebook_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
     ]
     for title, sentences in _sections(data):
         parts += [f"<h2>{escape(title)}</h2>", html_list(sentences)]
