@@ -28,7 +28,7 @@ MODELS = {
     "logistic": lambda **told: tg.LogisticRegression(classes=(0, 1), **told),
     "poisson": tg.PoissonRegression,
 }
-WIDTHS, MULTIPLES, SEEDS = (3, 10), (1, 2, 3, 5), 9
+WIDTHS, MULTIPLES, SEEDS = (3, 10, 20), (1, 2, 3, 5), 9
 MEAN, STD = 10.0 * math.exp(0.125), 10.0 * math.sqrt(math.exp(0.5) - math.exp(0.25))
 
 

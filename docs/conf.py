@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import typer
@@ -29,6 +30,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "tailguard"
 html_show_sourcelink = False
 html_extra_path = ["reference/llms.txt"]
+html_static_path = ["site"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "github_url": "https://github.com/tailguard/tailguard",
     "navbar_align": "left",
@@ -86,17 +89,25 @@ def reference_page(name: str) -> str:
     return f"{head}.. autofunction:: {path}\n"
 
 
+def help_lines(text: str) -> list[str]:
+    """Return the help of a command as a terminal shows it: wrapped, without marks of style."""
+    lines = []
+    for line in re.sub(r"\[/?bold\]", "", inspect.cleandoc(text).replace("\b", "")).splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(line, 88, subsequent_indent=indent) or [""]
+    return lines
+
+
 def command_page() -> str:
     """Return the page of the command line: the help of every command."""
     group = typer.main.get_command(commands)
     context = typer.Context(group, info_name="tailguard")
     lines = ["Command line", "============", ""]
     for name, command in sorted(group.commands.items()):
-        help_text = inspect.cleandoc(command.help or "").replace("\b", "")
         usage = " ".join(command.collect_usage_pieces(context))
         lines += [f"tailguard {name}", "-" * (10 + len(name)), ""]
         lines += ["::", "", f"   tailguard {name} {usage}", ""]
-        lines += ["::", "", *(f"   {line}" for line in help_text.splitlines()), ""]
+        lines += ["::", "", *(f"   {line}" for line in help_lines(command.help or "")), ""]
         for parameter in command.params:
             flags = ", ".join(f"``{flag}``" for flag in parameter.opts)
             words = " ".join((getattr(parameter, "help", None) or "").split())

@@ -39,6 +39,7 @@ axes.loglog(bounds, np.array(errors) / true, label="clipped at a guessed bound")
 axes.axhline(np.median(ours) / true, color="tab:orange", label="tg.mean, no bound")
 sampling = costs.std() / len(costs) ** 0.5
 axes.axhline(sampling / true, color="gray", linestyle=":", label="sampling error")
+axes.set_title("Error of the mean, with a guessed bound and without")
 axes.set_xlabel("guessed upper bound")
 axes.set_ylabel("median relative error")
 axes.legend()

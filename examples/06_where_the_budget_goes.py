@@ -22,5 +22,6 @@ plan = model.plan_
 shares = {stage.name: stage.total_mu**2 / plan.total_mu**2 for stage in plan.stages}
 figure, axes = plt.subplots(figsize=(7, 6.5), layout="constrained")
 axes.barh(list(shares)[::-1], list(shares.values())[::-1])
+axes.set_title("What each stage of a fit may spend")
 axes.set_xlabel("share of the budget")
 plt.show()

@@ -42,6 +42,7 @@ for name, ask in asks.items():
 
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 axes.step(range(len(spent)), spent, where="post")
+axes.set_title("Epsilon spent by the runs of a team, and the cap")
 axes.set_xticks(range(1, len(spent)), list(asks), rotation=15)
 axes.axhline(3.0, color="gray", linestyle="--")
 axes.set_ylabel("epsilon spent at delta = 1e-5")

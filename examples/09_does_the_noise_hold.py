@@ -41,6 +41,7 @@ for mu in budgets:
 figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
 axes.plot(budgets, [each.claimed for each in results], "o-", label="claimed")
 axes.plot(budgets, [each.shown for each in results], "s-", label="shown by the attack")
+axes.set_title("Claimed loss, and what the attack shows")
 axes.set_xlabel("budget mu")
 axes.set_ylabel("mu")
 axes.legend()

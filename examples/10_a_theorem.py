@@ -37,6 +37,7 @@ figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for name, found in errors.items():
     axes.loglog(sizes, found, "o-", label=name)
 axes.axhline(np.linalg.norm(exact), color="gray", linestyle="--", label="all coefficients zero")
+axes.set_title("Error of the coefficients, by method")
 axes.set_xlabel("records, at epsilon = 1")
 axes.set_ylabel("error of the coefficients")
 axes.legend()

@@ -106,7 +106,7 @@ CALLS = [
     (lambda: fitted().conf_int(alpha=0.05), "is called level"),
     (lambda: fitted().conf_int(95), "level must be .* between 0 and 1; got 95"),
     (lambda: tg.mean(X, axis=0, **BUDGET), "columns are summarised separately"),
-    (lambda: tg.mean(X, 0, **BUDGET), "all but X by name, .* columns=; got 0 by"),
+    (lambda: tg.mean(X, 0, **BUDGET), "all but 'X' by name, .* columns=; got 0 by"),
     (lambda: tg.mean(TABLE, by="region", **BUDGET), "by: tg.describe and tg.quantile take groups"),
     (lambda: tg.mean(X, weights=np.ones(N_ROWS), **BUDGET), "is called sample_weight"),
     (lambda: tg.mean(X, sample_weight=np.ones(N_ROWS), **BUDGET), "weight_bound must be decl"),
@@ -116,7 +116,7 @@ CALLS = [
     (lambda: fitted().summary(1), "summary must be given no arguments; got 1"),
     (lambda: fitted().private_score(TABLE, epsilon=1.0, delta=1e-6), "requires y to be passed"),
     (lambda: fitted().predict("claims.csv"), "X must be a table .* the path of a file"),
-    (lambda: fitted().predict(FEATURES, 0.9), "all but X by name, .* exposure=; got 0.9"),
+    (lambda: fitted().predict(FEATURES, 0.9), "all but 'X' by name, .* exposure=; got 0.9"),
     (lambda: tg.mean(X, eps=1.0, delta=1e-6), "mean must not be given eps: .* epsilon"),
     (lambda: tg.plan("mean", n=9, d=2, epsilon=1.0, delta=1e-6), "is called n_rows"),
     (lambda: tg.describe(X, quantiles=[0.5], epsilon=1.0, delta=1e-6), "is called q"),
@@ -223,7 +223,12 @@ def test_a_property_tells_which_attribute_it_lacks():
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("OLS", "LinearRegression"), ("median", "quantile"), ("GLM", "PoissonRegression, Gamma.*")],
+    [
+        ("OLS", "LinearRegression"),
+        ("median", "quantile"),
+        ("total", "mean"),
+        ("GLM", "PoissonRegression, Gamma.*"),
+    ],
 )
 def test_a_name_of_other_packages_names_ours(name, ours):
     with pytest.raises(AttributeError, match=f"has no attribute '{name}': see {ours}$"):

@@ -96,3 +96,22 @@ def test_every_word_of_a_table_or_list_is_escaped():
     assert "\x1b" not in html
     assert words(html) == r"<i> \x1b[2J <b> & <script>"
     assert html_list([]) == ""
+
+
+def test_every_table_scrolls_in_its_own_box(model, tmp_path):
+    known = {"epsilon": 2.0, "delta": 1e-6}
+    shown = [
+        model,
+        model.certificate_,
+        model.plan_,
+        model.wald_test("a<b"),
+        tg.Schema(target="a"),
+        tg.Ledger(tmp_path / "budget.sqlite", name="a", **known),
+        tg.plan("squared", n_rows=10_000, n_features=3, **known),
+        tg.mean(TABLE, **known, random_state=0),
+        tg.describe(TABLE, **known, random_state=0),
+    ]
+    for result in shown:
+        html = result._repr_html_()
+        boxed = re.findall(r'<div style="overflow-x: auto" tabindex="0">\s*<table', html)
+        assert len(boxed) == html.count("<table") > 0, type(result)

@@ -73,7 +73,8 @@ def draw(rows, path):
             if points:
                 axis.plot(*zip(*points, strict=True), label=words, **(DEFAULT | STYLES[method]))
         axis.axhline(1.0, color="#999999", linewidth=0.8, zorder=0, label="a constant")
-        axis.set(xscale="log", xlabel="epsilon", ylim=(0.0, 1.05))
+        axis.axhline(0.0, color="#cccccc", linewidth=0.8, zorder=0)
+        axis.set(xscale="log", xlabel="epsilon", ylim=(-0.05, 1.05))
         axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         axis.minorticks_off()
         axis.set_title(f"{title}: {max((row[1] for row in own), default=0)} tables", fontsize=10)

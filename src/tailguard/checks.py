@@ -332,7 +332,7 @@ def misplaced(
         return misnamed(where, "level", known)
     if not known:
         return ArgumentError(f"{where} must be given no arguments; got {shown(value)}.")
-    others = f"all but {', '.join(places)}" if places else "all arguments"
+    others = f"all but {', '.join(map(repr, places))}" if places else "all arguments"
     named = next((name for name in known if name not in places), None)
     if named is None:
         return ArgumentError(f"{where} must be given {', '.join(places)} alone; got more.")

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "TweedieRegression": "GLM glm Tweedie TweedieRegressor",
     "PrivateSearch": "GridSearchCV RandomizedSearchCV",
     "Ledger": "Accountant BudgetAccountant",
+    "mean": "average sum total",
     "quantile": "median quantiles percentile",
     "variance": "var std",
     "covariance": "cov",

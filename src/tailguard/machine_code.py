@@ -113,6 +113,11 @@ def compiled(function: Function, signature: Any, **options: Any) -> Function:
     return machine_code
 
 
+def read_only(element: str, n_axes: int = 1) -> str:
+    """Return Numba's name of an array that a loop only reads; it may be writable, too."""
+    return f"Array({element}, {n_axes}, 'C', readonly=True)"
+
+
 @cache
 def _compiled(function: Any, signature: Any, **options: Any) -> Any:
     content = _content(function)

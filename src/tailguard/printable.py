@@ -11,6 +11,10 @@ ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Stan
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from shutil import get_terminal_size
+from textwrap import fill
+
+NARROWEST = 30  # columns of a terminal; texts are not folded further
 
 
 def printable(text: str) -> str:
@@ -38,6 +42,17 @@ def json_words(data: object) -> str:
         return text
     # Half of a surrogate pair, which no file in UTF-8 may contain, is unprintable as well.
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def screen_width(most: int) -> int:
+    """Return the width of the terminal, at most ``most``; without a terminal, ``most``."""
+    return min(most, max(get_terminal_size((most, 24)).columns, NARROWEST))
+
+
+def folded(text: str, width: int) -> str:
+    """Fold the lines of a text that are wider than ``width``."""
+    lines = (fill(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    return "\n".join(lines)
 
 
 def four_digits(value: float | int | str) -> str:
@@ -92,6 +107,14 @@ def html_table(
     lines.append(f'<tbody id="{key}">' if key else "<tbody>")
     lines += (f"<tr>{''.join(cell(*each) for each in enumerate(row))}</tr>" for row in rows)
     return "\n".join([*lines, "</tbody>\n</table>"])
+
+
+def notebook_table(
+    rows: Iterable[Sequence[object]], headers: Sequence[object] = (), numbers: Iterable[int] = ()
+) -> str:
+    """Return an HTML table in a box; in a narrow notebook the table scrolls inside the box."""
+    table = html_table(rows, headers, numbers)
+    return f'<div style="overflow-x: auto" tabindex="0">\n{table}\n</div>'
 
 
 def html_list(sentences: Iterable[object]) -> str:

@@ -1,9 +1,12 @@
 """Small files of simulated records, and a way to call the command line in this process."""
 
 import csv
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -33,7 +36,8 @@ def call(capsys, monkeypatch):
     return run_command
 
 
-def simulate_columns():
+@pytest.fixture(scope="session")
+def columns():
     rng = np.random.default_rng(5)
     age, power = rng.gamma(4.0, 12.0, N_ROWS), rng.lognormal(4.0, 0.5, N_ROWS)
     region = rng.choice(["north", "south", "moon"], N_ROWS)
@@ -47,11 +51,6 @@ def simulate_columns():
         "ill": np.where(age + rng.normal(0, 10, N_ROWS) > 48, "yes", "no"),
         "cost": cost,
     }
-
-
-@pytest.fixture(scope="session")
-def columns():
-    return simulate_columns()
 
 
 @pytest.fixture(scope="session")
@@ -72,6 +71,16 @@ def parquet_file(columns, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def visits():
+    """Visits of 900 patients, each of whom has one to four."""
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(900), rng.integers(1, 5, 900))
+    age = rng.uniform(20.0, 80.0, 900)[keys].round(3)
+    cost = (2.0 * age + rng.standard_normal(len(keys)) * 9.0).round(3)
+    return pd.DataFrame({"patient": [f"p{key}" for key in keys], "age": age, "cost": cost})
+
+
+@pytest.fixture(scope="session")
 def model_file(csv_file, tmp_path_factory):
     """A linear model of cost on age and region."""
     path = tmp_path_factory.mktemp("model") / "model.json"
@@ -79,3 +88,10 @@ def model_file(csv_file, tmp_path_factory):
     code = run(["fit", str(csv_file), "--target", "cost", *PRIVACY, *map(str, options)])
     assert code == 0
     return path
+
+
+@pytest.fixture
+def files(written, tmp_path, monkeypatch):
+    """A copy of the folder that a module's fixture ``written`` made, and work in it."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))

@@ -1,11 +1,9 @@
 """What the user typed, read the one way it can be meant."""
 
 import errno
-import json
 from pathlib import Path
 
 import pytest
-import typer
 from rich.console import Console
 
 from tailguard.checks import InputError
@@ -49,32 +47,6 @@ def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name, us
     # What lies beside the tables of a folder is none of them.
     for other in map(Path, ("model.json", "new.csv")):
         assert destination(other, Path(used)) == other
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["fit", "--target", "cost", "--features", "age"],
-        ["mean", "--columns", "cost"],
-        ["describe", "--columns", "cost"],
-        ["score"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_an_answer_that_cannot_be_printed_is_written(
-    command, csv_file, model_file, call, tmp_path, monkeypatch
-):
-    name, *options = command
-    files = [model_file, csv_file] if name == "score" else [csv_file]
-    budget, out = ["--epsilon", "1", "--delta", "1e-6"], tmp_path / "answer.json"
-
-    def unprinted(*_, err=False, **__):
-        if not err:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(typer, "echo", unprinted)
-    assert call(name, *files, *options, *budget, "--json", "--out", out).code == 2
-    assert json.loads(out.read_text())["certificate"]["mode"] == "private"
 
 
 def test_an_answer_neither_printed_nor_written_is_told_as_paid_for(tmp_path):

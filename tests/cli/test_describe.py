@@ -59,18 +59,3 @@ def test_a_table_wider_than_the_screen_is_folded_and_loses_nothing(
             assert high in ends
     assert len(ages) > 2
     assert cells[1] == cells[0]
-
-
-def test_weights_are_those_of_python(call, csv_file, tmp_path):
-    out = tmp_path / "description.json"
-    weighed = ("--weight", "years", "--weight-bound", "2", "--random-state", "0")
-    asked = ("describe", csv_file, "--columns", "cost,age", *PRIVACY)
-    answer = call(*asked, *weighed, "--out", out)
-    assert (answer.code, answer.err) == (0, "")
-    given = {"sample_weight": "years", "weight_bound": 2.0, "epsilon": 5.0, "delta": 1e-6}
-    found = tg.describe(csv_file, columns=["cost", "age"], random_state=0, **given)
-    means = [row[3] for row in json.loads(out.read_text())["tables"][0]["rows"]]
-    assert means == found.to_frame()["mean"].tolist()
-    refused = call(*asked, *weighed[:2])
-    assert refused.code == 2
-    assert "--weight-bound must be declared beside --weight:" in refused.err

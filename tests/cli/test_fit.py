@@ -124,6 +124,16 @@ def test_every_model_is_fitted_and_csv_and_parquet_give_the_same_bits(
     assert np.isfinite(written[0]["coef"]).all()
 
 
+def test_a_fit_is_resumed_and_says_the_same(csv_file, tmp_path, call):
+    out, point = tmp_path / "model.json", tmp_path / "fit.checkpoint"
+    words = ["fit", csv_file, *FITS["linear"], *PRIVACY, "--out", out, "--checkpoint", point]
+    assert call(*words).code == 0
+    first = json.loads(out.read_text())
+    assert call(*words, "--resume").code == 0
+    assert json.loads(out.read_text()) == first
+    assert "checkpoint" not in out.read_text()
+
+
 def test_a_simulation_says_so_everywhere(csv_file, tmp_path, call):
     out = tmp_path / "model.json"
     answer = call("fit", csv_file, *FITS["linear"], *PRIVACY, *SEEDED, "--out", out)

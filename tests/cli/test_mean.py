@@ -1,6 +1,7 @@
 """``tailguard mean``: a table on the screen, the same numbers in the file."""
 
 import json
+import re
 
 import pytest
 
@@ -58,3 +59,11 @@ def test_options_of_a_method_by_name(call, csv_file):
 def test_help_lists_every_option_of_every_method(name):
     line = next(line for line in mean.__doc__.splitlines() if line.split()[:1] == [name])
     assert sorted(line.replace(",", "").split()[1:]) == sorted(own_options(name))
+
+
+def test_a_long_name_takes_no_number_off_a_narrow_screen(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    name, path = "age_of_the_policyholder_at_the_inception_of_the_contract", tmp_path / "long.csv"
+    path.write_text("\n".join([name, *(f"{value}" for value in range(2_000))]))
+    answer = call("mean", path, "--epsilon", "2", "--delta", "1e-6")
+    assert re.search(rf"^{name}\n  mean \d\S+   privacy noise \d", answer.out, flags=re.MULTILINE)

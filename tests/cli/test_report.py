@@ -1,8 +1,6 @@
 """``tailguard report``: a page of each file, and what ``verify`` says of that page."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -28,12 +26,6 @@ def written(csv_file, model_file, tmp_path_factory):
         assert run([command, str(csv_file), *PRIVACY, *out]) == 0
     (folder / "certificate.json").write_text(tg.load(model_file).certificate_.to_json())
     return folder
-
-
-@pytest.fixture
-def files(written, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("name", ["model", "mean", "description", "certificate"])
@@ -126,7 +118,11 @@ def test_a_page_of_another_version_is_refused(files, call):
     assert "tailguard 0.0.9 wrote it" in answer.err
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"certificate": {}, "means": {}}', "<html></html>"])
+NO_CERTIFICATES = ["", "{", "{}", "[]", "3", '{"certificate": 3}', "<html></html>"]
+NO_CERTIFICATES += ['{"certificate": {}, "means": {}}', pytest.param("[" * 100_000, id="deep")]
+
+
+@pytest.mark.parametrize("content", NO_CERTIFICATES)
 @pytest.mark.parametrize("suffix", ["json", "html"])
 def test_what_has_no_certificate_is_refused_in_a_sentence(files, call, content, suffix):
     (files / f"other.{suffix}").write_text(content)

@@ -1,39 +1,49 @@
-"""``tailguard fit --weight``: the same fit as in Python."""
+"""``--weight`` and ``--weight-bound``: the same results as in Python."""
 
 import json
 
-import numpy as np
+import pytest
 
 import tailguard as tg
 
 PRIVACY = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1"]
+BUDGET = {"epsilon": 5.0, "delta": 1e-6, "random_state": 1}
+WEIGHED = ["--weight", "years", "--weight-bound", "2"]
+GIVEN = {"sample_weight": "years", "weight_bound": 2.0, **BUDGET}
 
 
-def fit(call, file, out, *options):
-    told = ["--target", "claims", "--features", "age", "--out", out]
-    return call("fit", file, *PRIVACY, *told, *options)
+@pytest.fixture
+def told(call, csv_file, tmp_path):
+    """Run a command on the file; give back what it writes."""
+
+    def run(command, *words):
+        answer = call(command, csv_file, *PRIVACY, *words, "--out", tmp_path / "out.json")
+        assert answer.code == 0, answer.err
+        return json.loads((tmp_path / "out.json").read_text())
+
+    return run
 
 
-def test_a_column_of_weights_is_that_of_python(csv_file, columns, tmp_path, call):
-    out = tmp_path / "model.json"
-    answer = fit(call, csv_file, out, "--weight", "years", "--weight-bound", "2")
-    assert answer.code == 0, answer.err
-    model = json.loads(out.read_text())
+def test_a_column_of_weights_is_that_of_python(csv_file, tmp_path, call, told):
+    model = told("fit", "--target", "claims", "--features", "age", *WEIGHED)
     assert (model["schema"]["weight"], model["schema"]["weight_bound"]) == ("years", 2.0)
     assert any("weights above 2 are cut" in note for note in model["notes"])
-    python = tg.LinearRegression(epsilon=5.0, delta=1e-6, random_state=1, weight_bound=2.0)
-    X = np.asarray(columns["age"], dtype=float)[:, None]
-    python.fit(X, columns["claims"], sample_weight=columns["years"])
+    python = tg.LinearRegression(weight_bound=2.0, **BUDGET)
+    python.fit(csv_file, target="claims", columns=["age"], sample_weight="years")
     assert model["coef"] == python.coef_.tolist()
-    assert call("predict", out, csv_file).code == 0
+    assert call("predict", tmp_path / "out.json", csv_file).code == 0
 
 
-def test_a_mean_by_weight_is_that_of_python(csv_file, columns, tmp_path, call):
-    out = tmp_path / "mean.json"
-    told = ["--columns", "age", "--weight", "years", "--weight-bound", "2", "--out", out]
-    answer = call("mean", csv_file, *PRIVACY, *told)
-    assert answer.code == 0, answer.err
-    weighed = {"sample_weight": columns["years"], "weight_bound": 2.0}
-    age = np.asarray(columns["age"], dtype=float)
-    python = tg.mean(age, epsilon=5.0, delta=1e-6, random_state=1, **weighed)
-    assert json.loads(out.read_text())["means"]["age"]["mean"] == python.value
+def test_means_and_descriptions_by_weight_are_those_of_python(csv_file, told):
+    written = told("mean", "--columns", "age", *WEIGHED)
+    assert written["means"]["age"]["mean"] == tg.mean(csv_file, columns=["age"], **GIVEN).value
+    written = told("describe", "--columns", "cost,age", *WEIGHED)
+    found = tg.describe(csv_file, columns=["cost", "age"], **GIVEN)
+    means = [row[3] for row in written["tables"][0]["rows"]]
+    assert means == found.to_frame()["mean"].tolist()
+
+
+def test_descriptions_need_the_bound_of_weights(csv_file, call):
+    refused = call("describe", csv_file, "--columns", "age", *PRIVACY, *WEIGHED[:2])
+    assert refused.code == 2
+    assert "--weight-bound must be declared beside --weight:" in refused.err

@@ -15,7 +15,7 @@ from support.oracles import wide_oracle
 from support.problems import problem_for
 from support.registered import ESTIMATORS
 from support.solvers import SOLVERS, make_solver
-from support.spy import gate_over
+from support.spy import run_over
 from tailguard.means.choice import MEANS
 from tailguard.solvers.oracles import ORACLES
 
@@ -110,11 +110,8 @@ def excess_risks(solver, problem, X, y, orders, guarantee=PROMISE):
     """Squared risk beyond the least one, over that of zero beyond it, in each order of records."""
     design = np.column_stack([X, np.ones(len(X))])
     least = np.mean((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2)
-    plan = solver.plan(problem, guarantee)
     for order in orders:
-        gate, _ = gate_over(problem, X[order], y[order], guarantee, seed=1)
-        gate.reserve(plan.event, coordinates=plan.coordinates)
-        found = solver.run(plan, gate)
+        found, *_ = run_over(solver, problem, X[order], y[order], guarantee, seed=1)
         risk = np.mean((y - X @ found.coef - found.intercept) ** 2)
         yield float((risk - least) / (np.mean(y**2) - least))
 

@@ -11,7 +11,7 @@ import tailguard as tg
 from support.problems import example_of, planned, problem_for, promises
 from support.registered import class_of
 from support.solvers import SOLVERS, make_solver
-from support.spy import GENEROUS, gate_over, spent_mu
+from support.spy import GENEROUS, gate_over, run_over, spent_mu
 from tailguard.checks import BudgetError
 from tailguard.gate.plan import Problem
 from tailguard.privacy.accounting.total_cost import spent_share
@@ -89,11 +89,8 @@ def test_the_certified_total_never_exceeds_the_promise(name, epsilon, delta):
 def test_what_is_spent_is_what_was_planned(name):
     X, y = regression()
     problem = problem_for(name)
-    plan = make_solver(name).plan(problem, tg.ApproxDP(1.0, 1e-6))
-    gate, books = gate_over(problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    make_solver(name).run(plan, gate)
-    certificate = gate.certificate()
+    _, gate, plan = run_over(make_solver(name), problem, X, y, tg.ApproxDP(1.0, 1e-6), seed=1)
+    certificate, books = gate.certificate(), gate.books
     times = sum(release.times for release in books.releases)
     planned = sum(stage.times * stage.n_blocks for stage in plan.stages)
     spent, total = certificate.spent, certificate.total
@@ -150,11 +147,7 @@ def test_a_plan_above_the_guarantee_is_not_reserved(name):
 
 def solve(name, X, y, *, seed=None, guarantee=GENEROUS, loss=None, **options):
     problem = problem_for(name, loss)
-    solver = make_solver(name, **options)
-    plan = solver.plan(problem, guarantee)
-    gate, _ = gate_over(problem, X, y, guarantee, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate)
+    return run_over(make_solver(name, **options), problem, X, y, guarantee, seed=seed)[0]
 
 
 @every_solver

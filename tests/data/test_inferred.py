@@ -17,6 +17,7 @@ import pytest
 from support import hostile
 from tailguard.checks import InputError
 from tailguard.data.columns import identifiers_of, numbers_of
+from tailguard.data.labels import encode_labels
 from tailguard.data.matrices import to_vector
 
 NATIVE = {
@@ -124,3 +125,4 @@ def test_whole_numbers_beside_a_length_of_time_stay_as_they_are(make, length):
     matrix = column.reshape(-1, 1)
     np.testing.assert_array_equal(numbers_of(matrix, "X"), [[5.0], [-7.0], [last]])
     assert identifiers_of(column)[:2] == [5, -7]
+    np.testing.assert_array_equal(encode_labels(column, [5, -7]), [0.0, 1.0, np.nan])

@@ -159,15 +159,6 @@ def test_cells_of_other_types_are_there_or_missing():
     assert cells_of(np.array(["NaT", "2026-01-01"], "M8[D]")) == [None, OTHER_CELL]
 
 
-@pytest.mark.parametrize("length", [("NaT", "D"), (7, "D"), (7, "s")])
-def test_a_length_of_time_leaves_the_labels_beside_it_what_they_are(length):
-    """NumPy turns whole numbers beside one into lengths, as counts of its unit."""
-    column = np.array([1, 0, np.timedelta64(*length)])
-    assert column.dtype.kind == "m"
-    np.testing.assert_array_equal(encode_labels(column, [0, 1]), [1.0, 0.0, np.nan])
-    np.testing.assert_array_equal(encode_labels(np.ma.array(column), [0, 1]), [1.0, 0.0, np.nan])
-
-
 NUMBERS = {
     "int64": np.array([0, 1]),
     "float64": pd.Series([0.0, 1.0]),

@@ -19,8 +19,9 @@ FENCE = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re
 CODE = re.compile(r"`[^`]*`")
 # A heading or a bullet within a line or at its end, or a heading that is indented.
 SWALLOWED = re.compile(
-    r"\S\s+#{1,6}(\s|$)|^\s+#{1,6}\s|\S\s+[*-]\s+([A-Z`[]|\*\*)|\S\s+[*-]$", re.MULTILINE
+    r"\S\s+#{1,6}(\s|$)|^\s+#{1,6}\s|\S\s+[*-]\s+([A-Z`[]|\*\*)|\S\s+[*-]$|\. > [A-Z]", re.MULTILINE
 )
+ITEM = re.compile(r"\s*([-+*>]|\d+[.)])\s")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?P<target>[^)\s]+)\)")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -82,6 +83,22 @@ def swallowed_marks(text):
     return [number for number, line in lines if line[:1] != "|" and SWALLOWED.search(line)]
 
 
+def begun_items(text):
+    """Lines within a paragraph that begin as an item of a list does, so that a site shows one."""
+    for block in re.split(r"\n\s*\n", FENCE.sub("", text)):
+        first, *others = block.strip("\n").split("\n")
+        if not ITEM.match(first):
+            yield from filter(ITEM.match, others)
+
+
+def uneven_rows(text):
+    """Rows of tables with more or fewer cells than their head, as a bare | within code makes."""
+    for block in re.split(r"\n\s*\n", FENCE.sub("", text)):
+        rows = [line for line in block.split("\n") if line.startswith("|")]
+        bars = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+        yield from (row for row, count in zip(rows, bars, strict=True) if count != bars[0])
+
+
 @pytest.mark.parametrize(
     "page", [page for page in RUN if python_blocks(page.read_text())], ids=lambda page: page.name
 )
@@ -110,6 +127,7 @@ def test_headings_and_bullets_stand_on_lines_of_their_own(page):
         "worse in none. * **Real data**, least",
         "worse in none. - The others",
         "ends here. * [The table](accuracy.md)",
+        "> is read. > Records are read",
     ],
 )
 def test_a_swallowed_heading_or_bullet_is_seen(swallowed):
@@ -117,6 +135,19 @@ def test_a_swallowed_heading_or_bullet_is_seen(swallowed):
     assert swallowed_marks(text) == [4]
     quoted = f"# A page\n\n```text\n{swallowed}\n```\n\n    {swallowed}\n\n| a * B | # |\n"
     assert swallowed_marks(quoted) == []
+
+
+@every_page
+def test_lists_and_tables_are_shown_as_they_are_written(page):
+    text = page.read_text()
+    assert [*begun_items(text), *uneven_rows(text)] == []
+
+
+def test_a_list_within_a_paragraph_and_a_row_of_other_length_are_seen():
+    fine = "Words:\n\n- one\n  - two\n\n> said\n> so\n\n| `a \\| b` | c |\n|---|---|\n| d | e |\n"
+    assert [*begun_items(fine), *uneven_rows(fine)] == []
+    assert [*begun_items("the range `(b\n- a) / n` and\n1. Dwork")] == ["- a) / n` and", "1. Dwork"]
+    assert [*uneven_rows("| a | b |\n|---|---|\n| `|c|` | d |")] == ["| `|c|` | d |"]
 
 
 @every_page

@@ -289,6 +289,21 @@ def test_descriptions_are_compared_as_they_were_measured():
         assert f"| {label} | {' | '.join(cells)} | {unseen} |" in page
 
 
+def test_hidden_cells_of_descriptions_and_the_others_are_counted():
+    page, rows, shown = prose("docs/describe.md"), lines_of(f"{DESCRIBED}.csv"), []
+    for rival in ("exponential", "tree", "diffprivlib"):
+        for epsilon in ("0.3", "1.0", "3.0"):
+            kept = [r for r in rows if r["rival"] == rival and r["epsilon"] == epsilon]
+            level, hidden, asked = added(kept, "level", "hidden", "cells")
+            shown.append(100 * level / (asked - hidden))
+    assert f"ours is better or level in at least {int(min(shown))} %." in page
+    tree = [row for row in rows if row["rival"] == "tree"]
+    widest = [row for row in tree if int(row["d"]) > 200]
+    assert len({row["table"] for row in widest}) == 2
+    share = added(widest, "hidden")[0] / added(tree, "hidden")[0]
+    assert f"{100 * share:.0f} % are in the two widest tables" in page
+
+
 def shares(rival, kept=lambda row: True):
     """Per cent of the cells in which ours is better or level, and those that noise hides."""
     rows = [row for row in lines_of(f"{DESCRIBED}.csv") if row["rival"] == rival and kept(row)]

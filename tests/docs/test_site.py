@@ -44,3 +44,9 @@ def test_every_public_name_and_command_has_a_page(conf, tmp_path, monkeypatch):
     commands = (tmp_path / "reference/cli.rst").read_text()
     for name in typer.main.get_command(app).commands:
         assert f"\ntailguard {name}\n---" in commands
+
+
+def test_the_help_of_commands_is_shown_as_a_terminal_shows_it(conf):
+    shown = [line for line in conf.command_page().splitlines() if line.startswith("   ")]
+    assert "   Examples" in shown
+    assert [line for line in shown if len(line) > 91 or "[bold]" in line] == []

@@ -6,10 +6,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import tailguard as tg
-from support.person_attack import AUDITED_PERSONS, audited_pair, check_overheard, overheard
-from tailguard.data.labels import scored_cells
-from tailguard.data.rows import persons as persons_module
-from tailguard.summaries.class_score import ClassScoreStatistics, accuracy
+from tailguard.summaries.class_score import accuracy
 
 N_ROWS = 6_000
 LABELS = ("low", "mid", "high", "never")  # the last one does not occur
@@ -112,34 +109,9 @@ def test_a_table_of_one_class_has_an_accuracy_but_nothing_to_explain(model):
     assert np.isnan(found.explained.value)
 
 
-def test_noise_that_hides_the_score_is_said(model):
-    found = model.private_score(X[:200], Y[:200], epsilon=0.05, delta=1e-6, random_state=0)
-    assert np.isnan(found.explained.value)
-    assert "too small to see how well the model predicts" in found.notes[-1]
-
-
-def test_what_is_spent_is_certified_and_charged_and_pure_budgets_have_scores(model, tmp_path):
-    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="rows", epsilon=1.2, delta=1e-5)
-    found = model.private_score(X, Y, epsilon=1.0, delta=1e-6, ledger=ledger)
-    assert found.certificate.spent.epsilon <= found.certificate.total.epsilon <= 1.0
-    assert found.solved.plan.total_mu == pytest.approx(
-        tg.ApproxDP(1.0, 1e-6).gaussian_mu(), rel=1e-2
-    )
-    with pytest.raises(tg.BudgetError):
-        model.private_score(X, Y, epsilon=1.0, delta=1e-6, ledger=ledger)
+def test_pure_budgets_have_scores_too(model):
     pure = model.private_score(X, Y, guarantee=tg.PureDP(10.0), random_state=0)
     check_near(pure, measured(model, X, Y), 0.05)
-
-
-def test_a_checkpoint_and_a_file_are_of_the_same_model(model, tmp_path):
-    point, saved = tmp_path / "score.checkpoint", tmp_path / "model.json"
-    first = model.private_score(X, Y, checkpoint=point, **RICH)
-    model.save(saved)
-    loaded = tg.load(saved).private_score(X, Y, checkpoint=point, **RICH)
-    assert (loaded.explained, loaded.accuracy) == (first.explained, first.accuracy)
-    other = tg.LogisticRegression(classes=LABELS, guarantee=tg.GDP(30.0), random_state=1).fit(X, Y)
-    with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
-        other.private_score(X, Y, checkpoint=point, **RICH)
 
 
 @pytest.mark.parametrize(
@@ -183,28 +155,3 @@ def test_intervals_hold_as_often_as_they_say():
         of = found.explained, found.deviance, found.accuracy
         missed += [not each.low <= true <= each.high for each, true in zip(of, truth, strict=True)]
     assert missed.max() <= 6
-
-
-# A whole score, overheard -----------------------------------------------------------------------
-
-SCORE = ClassScoreStatistics.of(tg.losses.Multinomial(3))
-
-
-def pair_of_scores():
-    """Scores and targets; the first person has five rows that are right, or three far out."""
-    rng, others = np.random.default_rng(0), 2 * (AUDITED_PERSONS - 1)
-    scores = rng.standard_normal((others, 3))
-    gumbel = rng.gumbel(size=scores.shape)
-    targets = (scores + gumbel + np.array([1.0, 0.0, -2.0])).argmax(axis=1)
-    ends = scored_cells(np.array([[30.0, 0.0, 0.0], [1e4, 0.0, -1e4]]), np.array([0.0, 2.0]))
-    return tuple(audited_pair(scored_cells(scores, targets), (5, ends[0]), (3, ends[1])))
-
-
-@pytest.mark.long
-def test_a_whole_score_shows_most_of_what_it_claims_of_a_person_and_never_more():
-    check_overheard(overheard(SCORE, pair_of_scores(), 200), n_queries=3)
-
-
-def test_rows_that_each_count_as_a_person_show_more_than_is_claimed(monkeypatch):
-    monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    assert min(one.mu for one in overheard(SCORE, pair_of_scores(), 6)) > 2.0

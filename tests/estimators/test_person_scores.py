@@ -9,16 +9,7 @@ import pytest
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 import tailguard as tg
-from support.person_attack import (
-    AUDITED_MU,
-    AUDITED_PERSONS,
-    audited_pair,
-    check_overheard,
-    overheard,
-)
 from support.solvers import FEW_ROUNDS
-from tailguard.data.rows import persons as persons_module
-from tailguard.summaries.score import ScoreStatistics
 
 RNG = np.random.default_rng(0)
 N_PERSONS, MOST = 3_000, 8
@@ -168,28 +159,3 @@ def test_the_score_of_a_row_does_not_depend_on_how_many_rows_others_have():
     for row in rng.standard_normal((20, 20)):
         for n_rows in range(1, 10):
             assert len({*model.predict(np.tile(row, (n_rows, 1))), *model.predict(row[None])}) == 1
-
-
-# A whole score, overheard -----------------------------------------------------------------------
-
-SCORE = ScoreStatistics.of(tg.losses.Logistic())
-
-
-def pair_of_scores():
-    """Scores and targets; the first person has five rows that are right, or three far out."""
-    rng, others = np.random.default_rng(0), 2 * (AUDITED_PERSONS - 1)
-    scores = rng.standard_normal(others)
-    targets = (scores + rng.logistic(size=others) > 0.0).astype(float)
-    return tuple(
-        audited_pair(np.column_stack([scores, targets]), (5, [0.01, 0.0]), (3, [-1e4, 1.0]))
-    )
-
-
-@pytest.mark.long
-def test_a_whole_score_shows_most_of_what_it_claims_of_a_person_and_never_more():
-    check_overheard(overheard(SCORE, pair_of_scores(), 60), n_queries=4)
-
-
-def test_rows_that_each_count_as_a_person_are_overheard(monkeypatch):
-    monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    assert min(one.mu for one in overheard(SCORE, pair_of_scores(), 6)) > 1.5 * AUDITED_MU

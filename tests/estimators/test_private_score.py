@@ -1,5 +1,7 @@
 """Private scores: near those without noise, charged, and told apart by nothing but what is paid."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,9 +21,10 @@ TARGETS = {
     "labels": (ETA + RNG.logistic(size=N_ROWS) > 1.0).astype(float),
     "counts": RNG.poisson(np.exp(0.5 * ETA)).astype(float),
     "costs": np.exp(0.5 * ETA) * RNG.gamma(2.0, 0.5, N_ROWS),
+    "three labels": np.digitize(ETA + RNG.logistic(size=N_ROWS), [-1.0, 1.0]).astype(float),
 }
 KIND = {"poisson": "counts", "gamma": "costs", "tweedie": "counts"}
-KIND |= {"logistic": "labels", "sparse-logistic": "labels"}
+KIND |= {"logistic": "labels", "sparse-logistic": "labels", "of three": "three labels"}
 RICH = {"guarantee": tg.GDP(30.0), "random_state": 0}
 FITTED = {}
 
@@ -30,8 +33,15 @@ def fitted(name):
     """The estimator of that name, fitted with little noise, and its targets."""
     if name not in FITTED:
         y = TARGETS[KIND.get(name, "numbers")]
-        FITTED[name] = estimator_called(name)(**RICH).fit(X, y), y
+        FITTED[name] = fresh(name).fit(X, y), y
     return FITTED[name]
+
+
+def fresh(name, **options):
+    """The estimator of that name, before a fit."""
+    if name == "of three":
+        return tg.LogisticRegression(classes=(0.0, 1.0, 2.0), **RICH | options)
+    return estimator_called(name)(**RICH | options)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -65,8 +75,9 @@ def test_intervals_are_wider_with_less_budget_and_fewer_rows():
     assert widths[0] < min(widths[1:])
 
 
-def test_what_is_spent_is_certified_and_charged_to_the_ledger(tmp_path):
-    model, y = fitted("logistic")
+@pytest.mark.parametrize("name", ["logistic", "of three"])
+def test_what_is_spent_is_certified_and_charged_to_the_ledger(name, tmp_path):
+    model, y = fitted(name)
     told = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
     found = model.private_score(X, y, **told)
     certificate = found.certificate
@@ -110,8 +121,9 @@ def test_labels_of_any_kind_are_those_of_the_fit():
     assert "too few rows can be used: targets must be of the kind" in undeclared.notes[-1]
 
 
-def test_noise_that_hides_the_score_is_said():
-    model, y = fitted("linear")
+@pytest.mark.parametrize("name", ["linear", "of three"])
+def test_noise_that_hides_the_score_is_said(name):
+    model, y = fitted(name)
     found = model.private_score(X[:200], y[:200], epsilon=0.05, delta=1e-6, random_state=0)
     assert np.isnan(found.explained.value)
     assert "too small to see how well the model predicts" in found.notes[-1]
@@ -203,18 +215,19 @@ def test_the_promise_of_a_score_rests_on_how_its_model_was_released():
         assert condition in score.report().to_nist()["definition"]
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path):
-    model, y = fitted("linear")
-    other = tg.LinearRegression(guarantee=tg.GDP(30.0), random_state=1).fit(X, y)
-    path = tmp_path / "score.checkpoint"
+@pytest.mark.parametrize("name", ["linear", "of three"])
+def test_a_checkpoint_is_of_the_same_model_which_a_file_may_hold(name, tmp_path):
+    model, y = fitted(name)
+    path, saved = tmp_path / "score.checkpoint", tmp_path / "model.json"
     first = model.private_score(X, y, checkpoint=path, **RICH)
-    again = model.private_score(X, y, checkpoint=path, **RICH)
-    assert again.explained == first.explained
-    with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
-        other.private_score(X, y, checkpoint=path, **RICH)
-    held = tg.LinearRegression(extrapolate="linear", **RICH).fit(X, y)
-    with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
-        held.private_score(X, y, checkpoint=path, **RICH)
+    model.save(saved)
+    for same in (model, tg.load(saved)):
+        again = same.private_score(X, y, checkpoint=path, **RICH)
+        assert (again.explained, again.accuracy) == (first.explained, first.accuracy)
+    for change in ({"random_state": 1}, {"extrapolate": "linear"}):
+        other = fresh(name, **change).fit(X, y)
+        with pytest.raises(tg.InputError, match="checkpoint must be of the same run"):
+            other.private_score(X, y, checkpoint=path, **RICH)
 
 
 def test_the_target_of_the_fit_is_the_target_of_the_score():
@@ -245,3 +258,15 @@ def test_hidden_targets_that_may_decide_what_is_explained_leave_no_interval(paid
     assert np.isnan([found.explained.low, found.explained.high]).all()
     assert FAR_TARGETS in found.notes
     assert HIDDEN not in found.notes
+
+
+def test_a_score_that_no_ledger_counts_says_so(tmp_path):
+    y, price = TARGETS["numbers"], {"epsilon": 1.0, "delta": 1e-6}
+    model = tg.LinearRegression(**price).fit(X, y)
+    with pytest.warns(tg.BudgetWarning, match="no ledger counts this score"):
+        model.private_score(X, y, **price)
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", epsilon=2.0, delta=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.private_score(X, y, ledger=ledger, **price)
+        model.private_score(X, y, random_state=0, **price)

@@ -1,6 +1,7 @@
 """Estimators live in scikit-learn's world: clone, pickle, pipelines, names, tables."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -246,3 +247,15 @@ def test_a_first_fit_that_fails_leaves_a_model_that_is_not_fitted(tmp_path):
         model.fit(TABLE, TABLE["a"])
     with pytest.raises(NotFittedError):
         model.summary()
+
+
+def test_fits_of_clones_are_warned_of_together():
+    X = np.random.default_rng(0).standard_normal((1_000, 1))
+    model = tg.LinearRegression(epsilon=8.0, delta=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tg.BudgetWarning)
+        clone(model).fit(X, X[:, 0])
+    with pytest.warns(tg.BudgetWarning, match="a second time, itself or as a clone"):
+        clone(clone(model)).fit(X, X[:, 0])
+    with pytest.warns(tg.BudgetWarning, match="a second time, itself or as a clone"):
+        cross_val_score(tg.LinearRegression(epsilon=8.0, delta=1e-4), X, X[:, 0], cv=2)

@@ -1,5 +1,6 @@
 """Intervals and tests of coefficients, and the table that shows them."""
 
+from copy import copy
 from functools import lru_cache
 
 import numpy as np
@@ -320,3 +321,31 @@ def test_a_certificate_says_in_one_sentence_what_was_estimated(n_rows, said):
     assert aims == [said]
     for page in (certificate.to_text(), certificate.to_html()):
         assert said in " ".join(page.split())
+
+
+def test_a_feature_with_the_name_of_the_constant_is_refused():
+    X = np.random.default_rng(0).standard_normal((2_000, 2))
+    table = pd.DataFrame({"(intercept)": X[:, 0], "b": X[:, 1]})
+    price = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    with pytest.raises(
+        tg.InputError, match=r"no feature called '\(intercept\)', which names the con"
+    ):
+        tg.LinearRegression(**price).fit(table, X[:, 0])
+    model = tg.LinearRegression(fit_intercept=False, **price).fit(table, X[:, 0])
+    assert model.coef_frame().index.tolist() == ["(intercept)", "b"]
+
+
+def test_rounding_errors_of_a_zero_are_shown_as_zero():
+    model = copy(fit_of(0))
+    model.interval_center_ = np.array([-5.55e-19, 0.5, 1e-5, -0.3, 0.0, 2.0])
+    first, _, small, *_ = coefficient_cells(model, digits=6)
+    assert (first.cells["coef"], first.cells["z"]) == ("0", "0.00")
+    assert small.cells["coef"] == "1e-05"
+
+
+def test_contrasts_may_be_rows_of_numbers():
+    model, rows = fit_of(0), [[0, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0]]
+    assert model.wald_test(rows).statistic == model.wald_test(np.array(rows)).statistic
+    for wrong in ([[0, 1]], [[0, 1], [1]], [["a", "b"]], []):
+        with pytest.raises(tg.InputError, match="contrasts must"):
+            model.wald_test(wrong)

@@ -1,5 +1,6 @@
-"""A stage has one cost: what it tells, what it asks for and what it books agree."""
+"""A stage has one cost, in sequence or over blocks: what it tells, asks for and books agree."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,12 +10,15 @@ from tailguard.checks import InputError
 from tailguard.gate.plan import Plan, Problem
 from tailguard.gate.stage import Stage, concentrated_budget, usable_guarantee
 from tailguard.privacy.accounting.gaussian import mu_of
+from tailguard.privacy.accounting.total_cost import total_mu
 from tailguard.privacy.events import (
     Approximate,
     Gaussian,
     Laplace,
+    Parallel,
     Repeated,
     Sampled,
+    Shuffled,
     ZeroConcentrated,
 )
 
@@ -25,6 +29,10 @@ SHARES = {
     "concentrated": (ZeroConcentrated(0.125), 0.5),
     "approximate": (Approximate(0.5, 1e-6), mu_of(0.5, 1e-6)),
 }
+
+
+def plan_of(*stages):
+    return Plan("any", PROBLEM, tg.GDP(1.0), stages)
 
 
 @pytest.mark.parametrize("kind", SHARES)
@@ -108,3 +116,49 @@ def test_gaussian_promises_buy_no_concentrated_noise():
     assert concentrated_budget(tg.ApproxDP(1.0, 1e-5)) == pytest.approx(0.030557, abs=1e-6)
     with pytest.raises(InputError, match="guarantee must be ApproxDP or ZCDP for noise"):
         concentrated_budget(tg.GDP(1.0))
+
+
+@pytest.mark.parametrize(
+    ("how", "event", "coordinates", "told"),
+    [
+        ({}, Repeated(Gaussian(0.1), 4), 12, ("total mu = 0.2",)),
+        (
+            {"block_map": "batches", "n_blocks": 50},
+            Parallel("batches", 0, Repeated(Gaussian(0.1), 4)),
+            600,
+            ("4 releases of each of 50 blocks",),
+        ),
+        (
+            {"n_blocks": 50, "shuffled": True},
+            Repeated(Shuffled(0.1, 50), 4),
+            600,
+            ("total mu before shuffles = 0.2",),
+        ),
+        (
+            {"sampled": 0.05},
+            Repeated(Sampled(0.1, 0.05), 4),
+            12,
+            ("total mu before samples = 0.2", "4 releases of fresh samples of 0.05 of all"),
+        ),
+    ],
+    ids=["in sequence", "disjoint blocks", "secret blocks", "fresh samples"],
+)
+def test_a_stage_costs_what_its_blocks_or_samples_do(how, event, coordinates, told):
+    stage = Stage("descent", "gradients", 0.1, 4, 3, **how)
+    assert stage.event == event
+    assert (stage.total_mu, stage.coordinates) == (0.2, coordinates)
+    assert all(words in plan_of(stage).explain() for words in told)
+
+
+def test_stages_within_one_block_add_up_and_across_blocks_the_costliest_counts():
+    phases = [
+        Stage("first", "gradients", 0.3, 1, 3, within=("phases", 0)),
+        Stage("also first", "gradients", 0.4, 1, 3, within=("phases", 0)),
+        Stage("second", "gradients", 0.45, 1, 3, within=("phases", 1)),
+    ]
+    everywhere = Stage("units", "scales", 1.2, 1, 3)
+    plan = plan_of(*phases, everywhere)
+    assert plan.total_mu == pytest.approx(math.hypot(0.5, 1.2))
+    assert total_mu(plan.event) == pytest.approx(plan.total_mu, rel=1e-12)
+    nested = Stage("pass", "means", 0.1, 1, 3, n_blocks=9, shuffled=True, within=("phases", 2))
+    assert nested.event == Parallel("phases", 2, Repeated(Shuffled(0.1, 9), 1))

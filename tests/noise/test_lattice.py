@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from tailguard.checks import InputError
 from tailguard.noise.discrete_gaussian import coordinate_distance
-from tailguard.noise.lattice import (
-    LARGEST_PARTIAL,
-    LARGEST_TOTAL,
-    _fits,
-    gaussian_calibration,
-    laplace_calibration,
-)
+from tailguard.noise.lattice import LARGEST_PARTIAL, LARGEST_TOTAL, _fits, lattice_calibration
 from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE
 from tailguard.privacy.calibration import (
     LARGEST_RECORDS_SHARE,
@@ -25,7 +19,7 @@ from tailguard.privacy.calibration import (
 )
 
 CHUNK_ROWS = 1024
-CALIBRATIONS = {"l2": gaussian_calibration, "l1": laplace_calibration}
+MECHANISMS = {"l2": "gaussian", "l1": "laplace"}
 
 
 def clipped_sum(norm="l2", *, ideal=2.0, size=3, n_rows=10_000, slack=1e-9):
@@ -69,7 +63,7 @@ def requests(draw):
 @given(requests())
 def test_share_covers_the_charge_and_stays_within_the_request(request):
     sensitivity, share = request
-    calibration = CALIBRATIONS[sensitivity.norm](sensitivity, share)
+    calibration = lattice_calibration(MECHANISMS[sensitivity.norm], sensitivity, share)
     grid, size = Fraction(calibration.grid), sensitivity.size
     # The exact charge and shares, squared, so that no root is rounded.
     root = size if sensitivity.norm == "l2" else size**2
@@ -91,7 +85,9 @@ def test_share_covers_the_charge_and_stays_within_the_request(request):
 )
 def test_integer_statistics_are_exact_on_a_whole_multiplier(norm, size, share, n_rows):
     ideal = math.sqrt(size) if norm == "l2" else float(size)
-    calibration = CALIBRATIONS[norm](count(norm, size=size, n_rows=n_rows, ideal=ideal), share)
+    calibration = lattice_calibration(
+        MECHANISMS[norm], count(norm, size=size, n_rows=n_rows, ideal=ideal), share
+    )
     multiplier = round(1 / calibration.grid)
     assert calibration.grid == 1 / multiplier
     assert calibration.charged == ideal
@@ -140,7 +136,7 @@ def test_the_rounding_charge_is_nearly_attained():
 def test_adversarial_chunk_sums_stay_within_the_charge(norm):
     generator = np.random.default_rng(3)
     order = {"l1": 1, "l2": 2}[norm]
-    calibration = CALIBRATIONS[norm](clipped_sum(norm, size=50), 0.5)
+    calibration = lattice_calibration(MECHANISMS[norm], clipped_sum(norm, size=50), 0.5)
     grid = calibration.grid
     largest = 0.0
     for _ in range(300):
@@ -166,7 +162,7 @@ def test_adversarial_chunk_sums_stay_within_the_charge(norm):
 
 @pytest.mark.parametrize(("n_rows", "levels"), [(10**10, 5), (10**11, 4), (10**12, 4)])
 def test_levels_drop_for_statistics_too_large(n_rows, levels):
-    calibration = gaussian_calibration(clipped_sum(n_rows=n_rows), 1.0)
+    calibration = lattice_calibration("gaussian", clipped_sum(n_rows=n_rows), 1.0)
     assert calibration.levels == levels
     assert calibration.sensitivity.largest_total <= LARGEST_TOTAL * calibration.grid
     assert calibration.share == pytest.approx(1.0)
@@ -174,14 +170,14 @@ def test_levels_drop_for_statistics_too_large(n_rows, levels):
 
 @pytest.mark.parametrize(("mu", "levels"), [(500.0, 5), (600.0, 4), (1.6e4, 4)])
 def test_levels_drop_for_partial_sums_too_large(mu, levels):
-    calibration = gaussian_calibration(clipped_sum(n_rows=2000), mu)
+    calibration = lattice_calibration("gaussian", clipped_sum(n_rows=2000), mu)
     assert calibration.levels == levels
     assert calibration.sensitivity.largest_partial <= LARGEST_PARTIAL * calibration.grid
 
 
 @pytest.mark.parametrize(("n_rows", "scale"), [(10**10, 2**26), (10**11, 2**21), (10**13, 2**16)])
 def test_the_laplace_lattice_coarsens_alike(n_rows, scale):
-    calibration = laplace_calibration(clipped_sum("l1", n_rows=n_rows), 1.0)
+    calibration = lattice_calibration("laplace", clipped_sum("l1", n_rows=n_rows), 1.0)
     assert calibration.lattice_scale == scale
     assert calibration.levels == 0
 
@@ -190,14 +186,14 @@ def test_the_laplace_lattice_coarsens_alike(n_rows, scale):
 @pytest.mark.parametrize("statistic", [clipped_sum, count])
 def test_statistics_beyond_every_lattice_name_n_rows(norm, statistic):
     with pytest.raises(InputError, match="n_rows"):
-        CALIBRATIONS[norm](statistic(norm, n_rows=10**15), 1.0)
+        lattice_calibration(MECHANISMS[norm], statistic(norm, n_rows=10**15), 1.0)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("statistic", [clipped_sum, count])
 def test_shares_below_the_lattice_are_refused(norm, statistic):
     with pytest.raises(InputError, match="share"):
-        CALIBRATIONS[norm](statistic(norm, size=100), 1e-9)
+        lattice_calibration(MECHANISMS[norm], statistic(norm, size=100), 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -214,15 +210,15 @@ def test_shares_below_the_lattice_are_refused(norm, statistic):
 )
 def test_meaningless_sensitivities_are_refused(change):
     with pytest.raises(InputError):
-        gaussian_calibration(dataclasses.replace(clipped_sum(), **change), 1.0)
+        lattice_calibration("gaussian", dataclasses.replace(clipped_sum(), **change), 1.0)
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, math.nan, math.inf, "1", True])
 def test_meaningless_shares_are_refused(share):
     with pytest.raises(InputError, match="mu"):
-        gaussian_calibration(clipped_sum(), share)
+        lattice_calibration("gaussian", clipped_sum(), share)
     with pytest.raises(InputError, match="epsilon"):
-        laplace_calibration(clipped_sum("l1"), share)
+        lattice_calibration("laplace", clipped_sum("l1"), share)
 
 
 @pytest.mark.parametrize("levels", [4, 5])
@@ -236,7 +232,7 @@ def test_the_smallest_planned_share_has_a_lattice(size, integer):
     """Plans refuse less; what they let through must never be refused at the gate."""
     moved = math.sqrt(2.0 * size) if integer else 1.0
     statistic = Sensitivity("l2", moved, moved, size, moved, moved, integer)
-    assert gaussian_calibration(statistic, SMALLEST_SHARE * math.sqrt(size)).share > 0
+    assert lattice_calibration("gaussian", statistic, SMALLEST_SHARE * math.sqrt(size)).share > 0
 
 
 @pytest.mark.parametrize("n_rows", [1, 10**6, 2**27, 10**12])
@@ -245,9 +241,9 @@ def test_the_largest_planned_share_has_a_lattice_and_a_hundredfold_one_has_none(
     largest = min(LARGEST_SHARE, LARGEST_RECORDS_SHARE / n_rows)
     chunk = min(n_rows, CHUNK_ROWS)
     statistic = Sensitivity("l2", 2.0, 2.0 * (1.0 + 1e-9), 1, float(chunk), float(n_rows))
-    assert gaussian_calibration(statistic, largest).share <= largest
+    assert lattice_calibration("gaussian", statistic, largest).share <= largest
     with pytest.raises(InputError):
-        gaussian_calibration(statistic, 1e4 * largest)
+        lattice_calibration("gaussian", statistic, 1e4 * largest)
 
 
 @pytest.mark.parametrize("grid", [1.0, 2.0**-40, 3.0])
@@ -264,7 +260,7 @@ def test_a_statistic_fits_up_to_the_largest_integer_and_no_farther(name, largest
 
 def test_whoever_changes_a_calibration_changes_no_other():
     stated = Sensitivity("l2", 2.0, 2.0, size=3, largest_partial=1e3, largest_total=1e6)
-    first = gaussian_calibration(stated, 1.0)
+    first = lattice_calibration("gaussian", stated, 1.0)
     grid = first.grid
     vars(first)["grid"] = 0.0
-    assert gaussian_calibration(stated, 1.0).grid == grid
+    assert lattice_calibration("gaussian", stated, 1.0).grid == grid

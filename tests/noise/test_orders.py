@@ -60,6 +60,16 @@ def counts_of(orders):
     return [counted[order] for order in ORDERS]
 
 
+def check_uniform(drawn, biased, alternative):
+    """The counts drawn are those of equal chances, and ``biased`` ones, of the other law, not."""
+    facts = {"false_alarm": FALSE_ALARM, "alternative": alternative}
+    uniform = np.full(len(drawn), 1.0 / len(drawn))
+    verdict = goodness_of_fit(drawn, uniform, **facts)
+    assert verdict.accepted
+    assert verdict.power >= 0.999
+    assert not goodness_of_fit(biased, uniform, **facts).accepted
+
+
 @pytest.mark.parametrize(
     ("source", "alternative"),
     [(SimulationSource(1), naive_shuffle_law()), (CoarseSource(2), stable_sort_law())],
@@ -67,14 +77,7 @@ def counts_of(orders):
 def test_every_order_is_equally_likely(source, alternative):
     n_draws = 5_000
     drawn = counts_of(tuple(random_permutation(4, source).tolist()) for _ in range(n_draws))
-    uniform = np.full(24, 1.0 / 24.0)
-    facts = {"false_alarm": FALSE_ALARM, "alternative": alternative}
-    verdict = goodness_of_fit(drawn, uniform, **facts)
-    assert verdict.accepted
-    assert verdict.power >= 0.999
-    rng = np.random.default_rng(3)
-    biased = rng.multinomial(n_draws, alternative)
-    assert not goodness_of_fit(biased, uniform, **facts).accepted
+    check_uniform(drawn, np.random.default_rng(3).multinomial(n_draws, alternative), alternative)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 3), (5, 4), (10,), (1,) * 10, (2, 7)])
@@ -120,13 +123,8 @@ def test_every_ordered_sample_is_equally_likely(n_places):
     assert set(drawn) == set(samples)
     law = repeated_word_law(n_places)
     alternative = [law[sample] for sample in samples]
-    facts = {"false_alarm": FALSE_ALARM, "alternative": alternative}
-    uniform = np.full(len(samples), 1.0 / len(samples))
-    verdict = goodness_of_fit([drawn[sample] for sample in samples], uniform, **facts)
-    assert verdict.accepted
-    assert verdict.power >= 0.999
     biased = np.random.default_rng(5).multinomial(n_draws, alternative)
-    assert not goodness_of_fit(biased, uniform, **facts).accepted
+    check_uniform([drawn[sample] for sample in samples], biased, alternative)
 
 
 def test_words_that_fit_no_place_and_repetitions_are_dropped():
@@ -208,18 +206,13 @@ def test_few_places_are_sampled_exactly_and_many_need_no_memory(monkeypatch):
 
 @pytest.mark.long
 def test_every_order_of_few_places_is_equally_likely():
-    n_draws, each = 10_000, list(permutations(range(4)))
-    uniform = np.full(24, 1 / 24)
-    rounds = {4: [], orders.ROUNDS: []}
-    for count, drawn in rounds.items():
+    n_draws, drawn = 10_000, {}
+    for rounds in (4, orders.ROUNDS):
         source = SimulationSource(1)
-        counted = Counter(tuple(keyed(4, source, count)[:].tolist()) for _ in range(n_draws))
-        drawn += [counted[order] for order in each]
-    facts = {"false_alarm": FALSE_ALARM, "alternative": np.array(rounds[4]) / n_draws}
-    verdict = goodness_of_fit(rounds[orders.ROUNDS], uniform, **facts)
-    assert verdict.accepted
-    assert verdict.power >= 0.999
-    assert not goodness_of_fit(rounds[4], uniform, **facts).accepted
+        drawn[rounds] = counts_of(
+            tuple(keyed(4, source, rounds)[:].tolist()) for _ in range(n_draws)
+        )
+    check_uniform(drawn[orders.ROUNDS], drawn[4], np.array(drawn[4]) / n_draws)
 
 
 @pytest.mark.parametrize(("rounds", "uniform"), [(orders.ROUNDS, True), (2, False)])

@@ -12,16 +12,17 @@ from support.statistics import gaussian_scale_test, goodness_of_fit
 from tailguard.checks import InputError
 from tailguard.noise.mechanisms import SMOOTH_MECHANISMS
 from tailguard.noise.smooth import (
+    DIGITS,
     NORMAL_VARIATION,
     WORDS,
     SmoothAnswer,
     _pi,
     _sine,
     exact_normals,
-    precisely,
 )
 from tailguard.noise.sources import SimulationSource, make_source
 from tailguard.privacy.calibration import SmoothCalibration
+from tailguard.privacy.decimals import decimals
 
 N_DRAWS = 4_000
 DRAWS = np.array([float(number) for number in exact_normals(N_DRAWS, SimulationSource(5))])
@@ -29,7 +30,7 @@ FALSE_ALARM = 1e-6
 
 
 def test_sine_and_pi_are_right_to_a_hundred_digits():
-    with mpmath.workdps(130), precisely():
+    with mpmath.workdps(130), decimals(DIGITS):
         assert abs(_pi() - Decimal(str(mpmath.pi))) < Decimal("1e-118")
         for angle in ("3.2", "-1.5707963", "1e-30", "-0.25", "0"):
             assert abs(_sine(Decimal(angle)) - Decimal(str(mpmath.sin(angle)))) < Decimal("1e-115")

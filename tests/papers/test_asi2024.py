@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.recursions import clipped_slope, consecutive, data, without_noise
+from support.recursions import consecutive, data, penalised, without_noise
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import usable_mu
@@ -81,15 +81,6 @@ def test_the_bound_has_the_published_rate(k, slope):
     assert free == pytest.approx(-0.5, abs=0.02)
 
 
-def penalised(w, X, y, strength):
-    """Minimise the clipped loss with its penalty by plain descent."""
-    start, point = w, w
-    for _ in range(500):
-        slope = clipped_slope(point, X, y, **LIMITS) + strength * (point - start)
-        point = point - slope / (LIMITS["row_limit"] ** 2 + strength)
-    return point
-
-
 def test_without_noise_it_is_the_recursion_of_penalised_minimisers(monkeypatch):
     X, y = data(300)
     solver = PopulationLocalised(step_parameter=0.5, **LIMITS)
@@ -98,7 +89,7 @@ def test_without_noise_it_is_the_recursion_of_penalised_minimisers(monkeypatch):
     w, sizes = np.zeros(3), (300 - 75 - 37, 75, 37)
     assert len(found) == 3
     for i, part in enumerate(consecutive(X, y, sizes)):
-        w = penalised(w, *part, 2.0 * 4.0**i)
+        w = penalised(w, *part, 2.0 * 4.0**i, **LIMITS)
         np.testing.assert_allclose(found[i], w, atol=1e-9)
 
 
@@ -114,7 +105,7 @@ def test_a_phase_goes_on_from_the_group_that_most_are_near_to(monkeypatch):
     parts = iter(consecutive(X, y, [m for m in sizes for _ in range(groups)]))
     w = np.zeros(3)
     for i in range(3):
-        ends = [penalised(w, *next(parts), 2.0 * 4.0**i) for _ in range(groups)]
+        ends = [penalised(w, *next(parts), 2.0 * 4.0**i, **LIMITS) for _ in range(groups)]
         spans = [sorted(np.linalg.norm(end - other) for other in ends) for end in ends]
         w = ends[min(range(groups), key=lambda g: spans[g][groups // 2])]
         np.testing.assert_allclose(found[i], w, atol=1e-8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from support.spy import GENEROUS, gate_over
+from support.spy import GENEROUS, run_over
 from tailguard.gate.plan import Problem
 from tailguard.papers.baselines import (
     DpSgd,
@@ -98,10 +98,8 @@ def problem():
 
 def dp_sgd(guarantee, *, seed=1, **options):
     solver = DpSgd(**{"clip_norm": 1e3, "batch_rows": 100, **options})
-    plan = solver.plan(problem(), guarantee)
-    gate, books = gate_over(problem(), *records(), guarantee, seed=seed)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate), plan, gate.certificate(), books
+    found, gate, plan = run_over(solver, problem(), *records(), guarantee, seed=seed)
+    return found, plan, gate.certificate(), gate.books
 
 
 @pytest.mark.long

@@ -20,7 +20,6 @@ from papers.support.theorems import (
 from tailguard.gate.engine import Solved
 from tailguard.papers.common.theorem import Theorem, UnsizedTheorem
 from tailguard.privacy.accounting.total_cost import satisfies
-from tailguard.privacy.books import MemoryBooks
 
 CONVEX = CASES["tao2022.convex"]
 SQUARED = tg.losses.Squared()
@@ -98,12 +97,15 @@ def test_sizes_come_together():
             tg.papers.tao2022.convex(**sizes, moment=RAW, diameter=DIAMETER)
 
 
-def test_what_is_reserved_is_charged_to_the_ledger_and_within_the_guarantee():
-    ledger = MemoryBooks()
-    solved = CONVEX.unsized().minimize(SQUARED, *heavy_records(), ledger=ledger)
-    assert solved.certificate.mode == "private"
+def test_what_is_reserved_is_charged_to_the_ledger_and_within_the_guarantee(tmp_path):
+    """A fit that asks for a ledger's whole cap plans within its filter; a theorem has its own."""
+    ledger = tg.Ledger(tmp_path / "budget.sqlite", name="a", guarantee=GUARANTEE)
+    found = CONVEX.unsized().minimize(SQUARED, *heavy_records(), ledger=ledger).certificate
+    assert found.mode == "private"
+    assert found.guarantee == GUARANTEE
     assert satisfies(ledger.reserved, GUARANTEE)
-    assert len(ledger.releases) == len(solved.certificate.releases) > 0
+    assert found.ledger_entries == (ledger.lines()[1].entry(),)
+    assert found.releases
 
 
 def test_an_estimator_takes_a_theorem_of_any_size():

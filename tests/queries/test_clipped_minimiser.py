@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 import tailguard as tg
 from support.adversary import replaced
 from tailguard.data.rows.arrays import make_rows
+from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock
 from tailguard.queries import clipped_minimiser
 from tailguard.queries.certified_descent import gradient_error
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
@@ -241,6 +242,32 @@ def steep_data(last):
     return data
 
 
+class Crowd:
+    """Many equal records of one column, in whole chunks, and one more."""
+
+    has_offset, n_features = False, 1
+
+    def __init__(self, n_chunks, target):
+        self.n_chunks, self.n_rows, self.target = n_chunks, n_chunks * CHUNK_ROWS + 1, target
+
+    def reduce(self, kernel, n_threads=None):
+        chunk = RecordBlock(np.ones((CHUNK_ROWS, 1)), np.full(CHUNK_ROWS, 1e6))
+        last = RecordBlock(np.ones((1, 1)), np.array([self.target]))
+        with np.errstate(all="ignore"):  # as arrays do, a sum beyond 64 bits begins anew
+            return kernel.sum_block(chunk) * np.int64(self.n_chunks) + kernel.sum_block(last)
+
+
+@pytest.mark.parametrize("n_chunks", [2**16, 2**17, 2**18])
+def test_one_of_hundreds_of_millions_of_records_moves_it_no_further_than_charged(n_chunks):
+    query = query_of()
+    crowds = [Crowd(n_chunks, target) for target in (1e6, -1e6)]
+    calibration = query.calibrate(crowds[0].n_rows, 1, MU)
+    ends = [query.answer(crowd, np.zeros(1), calibration) for crowd in crowds]
+    assert ends[0] * calibration.grid == pytest.approx(2.0, abs=1e-3)
+    moved = np.linalg.norm(ends[0] - ends[1]) * calibration.grid
+    assert moved <= calibration.charged
+
+
 # The ends of floats.
 
 
@@ -315,5 +342,5 @@ def test_the_books_tell_the_diameter_that_caps_the_sensitivity():
 def test_float_errors_of_gradients_are_divided_by_the_strength():
     sizes = {"clip_norm": 1.0, "row_limit": 1.0}
     n_rows = 10**15  # so many that one record moves next to nothing
-    off = gradient_error(SQUARED, n_rows=n_rows, size=1, grid=query_of()._grid, **sizes)
+    off = gradient_error(SQUARED, n_rows=n_rows, size=1, grid=query_of()._grid(n_rows), **sizes)
     assert query_of(strength=0.5, **sizes).accuracy(n_rows).tolerance >= 4.0 * off / 0.5

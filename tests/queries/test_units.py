@@ -11,26 +11,18 @@ WEIGHTS = np.array([0.4, -0.3, 1.1])
 X = np.array([[48.0, -2.001], [55.0, -1.999]])
 
 
-def score_in_units():
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        (Link.IDENTITY, lambda score: 7.0 + 2.0 * (score - 0.5 / 2.0)),
+        (Link.LOG, lambda score: score + np.log(2.0) - 0.5),  # the scale becomes a shift
+        (Link.LOGIT, lambda score: score - 0.5),  # the target is left alone
+    ],
+)
+def test_scores_in_units_are_mapped_back(link, expected):
     rows = np.column_stack([(X - UNITS.center) / UNITS.scale, np.ones(2)])
-    return rows @ WEIGHTS
-
-
-def test_a_shifted_and_scaled_target_is_mapped_back():
-    coef, intercept = UNITS.coefficients(WEIGHTS, Link.IDENTITY)
-    expected = 7.0 + 2.0 * (score_in_units() - 0.5 / 2.0)
-    np.testing.assert_allclose(X @ coef + intercept, expected, rtol=1e-12)
-
-
-def test_a_log_link_turns_the_scale_into_a_shift():
-    coef, intercept = UNITS.coefficients(WEIGHTS, Link.LOG)
-    expected = score_in_units() + np.log(2.0) - 0.5
-    np.testing.assert_allclose(X @ coef + intercept, expected, rtol=1e-12)
-
-
-def test_an_untouched_target_is_left_alone():
-    coef, intercept = UNITS.coefficients(WEIGHTS, Link.LOGIT)
-    np.testing.assert_allclose(X @ coef + intercept, score_in_units() - 0.5, rtol=1e-12)
+    coef, intercept = UNITS.coefficients(WEIGHTS, link)
+    np.testing.assert_allclose(X @ coef + intercept, expected(rows @ WEIGHTS), rtol=1e-12)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

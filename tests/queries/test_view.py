@@ -242,7 +242,7 @@ def plainly_summed(kernel, block):
         direction = direction * np.copysign(1.0, factor)[:, None]
     if isinstance(query, ContributionLevels):
         reached = np.stack([np.minimum(length, level) for level in (0.0, *query.levels)])
-        steps = np.diff(reached, axis=0) / query.root_widths[:, None]
+        steps = np.diff(reached, axis=0) / query.level_units[:, None]
         return (steps @ direction).ravel()
     if isinstance(query, LevelGradients):
         row = direction * np.minimum(length, query.row_limit)[:, None]

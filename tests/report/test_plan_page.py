@@ -102,3 +102,11 @@ def test_what_the_page_does_not_show_is_refused(tmp_path, capsys, more):
 def test_a_task_of_theorems_is_refused():
     with pytest.raises(tg.InputError, match="task must be one of"):
         prediction_grid("convex", **KNOWN)
+
+
+def test_the_curve_names_its_axes_and_their_ends(grid):
+    said = Page(plan_page(grid)).words
+    errors = [cell[0] for block in grid["cells"] for row in block for cell in row if cell]
+    assert f"Predicted error, {min(errors):.3g} to {max(errors):.3g}, logarithmic" in said
+    assert "Records, logarithmic" in said
+    assert {f"{grid['axes']['n_rows'][place]:,}" for place in (0, -1)} <= {*said}

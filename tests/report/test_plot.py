@@ -48,6 +48,7 @@ def test_coefficients_on_their_own_scale(model, ax):
     assert said == [f"{centre:.4g}", "not estimated", f"{centre_1:.4g}"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["x0", "x1", "(intercept)"]
     assert ax.get_title() == "LinearRegression: 95 % intervals"
+    assert ax.get_xlabel() == "each relative to the farther end of its interval"
 
 
 def test_coefficients_on_one_scale(model, ax):
@@ -55,6 +56,7 @@ def test_coefficients_on_one_scale(model, ax):
     first, point, *_ = lines(ax)
     assert first == pytest.approx(model.conf_int()[0].tolist())
     assert point == pytest.approx([model.interval_center_[0]])
+    assert ax.get_xlabel() == "coefficient, in its unit"
 
 
 def test_a_mean_has_points_alone(ax):

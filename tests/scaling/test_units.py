@@ -31,9 +31,14 @@ def units_and_seen(session, columns):
     return units, found.detected
 
 
+def measured(X, y, mu, **asked):
+    """Units, and which columns are seen, of such a session."""
+    return units_and_seen(*session_over(X, y, mu, **asked))
+
+
 def units_of(X, *, intercept=True, mu=MU):
     shares = {"size": 0.3, "location": 0.3, "pair_differences": 0.2, "target": 0.2}
-    return units_and_seen(*session_over(X, X[:, 0].copy(), mu, intercept=intercept, **shares))
+    return measured(X, X[:, 0].copy(), mu, intercept=intercept, **shares)
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e9, 1e30])
@@ -118,8 +123,7 @@ def rare(n_rare, *, value=3.0):
 @pytest.mark.parametrize("value", [3.0, 3e-40, 3e40])
 def test_columns_that_are_mostly_zero_share_a_size(value):
     z = rare(30, value=value)
-    session, columns = session_over(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
-    units, seen = units_and_seen(session, columns)
+    units, seen = measured(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
     assert seen[:-1].all()
     assert (0.25 * value <= units.scale[1:]).all()  # half of a bin's middle
     assert (units.scale[1:] <= value).all()
@@ -130,8 +134,7 @@ def test_rare_indicators_keep_their_ones_beside_frequent_amounts_in_another_unit
     """A fifth of the amounts are not zero: so many that noise cannot hide them, unlike the ones."""
     z = rare(12, value=1.0)
     z[::5, 1] = 1e-5 * np.random.default_rng(7).uniform(0.5, 2.0, N_ROWS // 5)
-    session, columns = session_over(z, z[:, 0], 0.3, size=1e-2, location=0.1, shared_size=0.2)
-    units, seen = units_and_seen(session, columns)
+    units, seen = measured(z, z[:, 0], 0.3, size=1e-2, location=0.1, shared_size=0.2)
     assert seen[:-1].all()
     assert ((units.scale[2:] > 0.25) & (units.scale[2:] <= 1.0)).all()
     assert 1e-6 < units.scale[1] < 1e-4
@@ -139,8 +142,7 @@ def test_rare_indicators_keep_their_ones_beside_frequent_amounts_in_another_unit
 
 def test_columns_of_nothing_but_zeros_share_nothing():
     z = rare(3, value=0.0)
-    session, columns = session_over(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
-    _, seen = units_and_seen(session, columns)
+    _, seen = measured(z, z[:, 0], 1.0, size=0.02, location=0.1, shared_size=0.05)
     assert seen[0]
     assert not seen[1:-1].any()
 
@@ -148,16 +150,14 @@ def test_columns_of_nothing_but_zeros_share_nothing():
 def test_a_column_that_is_not_mostly_zero_shares_no_size():
     z = rare(3)
     z[:, 1] = np.exp2(np.random.default_rng(8).uniform(-150, 150, N_ROWS))  # of no typical size
-    session, columns = session_over(z, z[:, 0], 1.0, size=1e-3, location=0.1, shared_size=0.05)
-    _, seen = units_and_seen(session, columns)
+    _, seen = measured(z, z[:, 0], 1.0, size=1e-3, location=0.1, shared_size=0.05)
     assert seen.tolist() == [True, False, True, True, True]
 
 
 @pytest.mark.parametrize("location", [0.0, 40.0])
 def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location):
     y = 1e-4 * (location + np.random.default_rng(5).standard_normal(N_ROWS))
-    session, columns = session_over(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
-    units, seen = units_and_seen(session, columns)
+    units, seen = measured(y[:, None], y, MU, size=0.1, location=0.8, target=1e-9)
     assert not seen.any()
     assert abs(units.target_center - 1e-4 * location) < 1e-4
 
@@ -165,9 +165,7 @@ def test_a_target_whose_size_is_hidden_is_placed_with_all_that_is_left(location)
 def test_a_target_that_is_mostly_zero_is_placed_where_most_of_it_lies():
     rng = np.random.default_rng(9)
     y = np.where(rng.random(N_ROWS) < 0.8, 0.0, 7.0 + rng.standard_normal(N_ROWS))
-    units, seen = units_and_seen(
-        *session_over(y[:, None], y, MU, size=0.3, location=0.3, target=0.3)
-    )
+    units, seen = measured(y[:, None], y, MU, size=0.3, location=0.3, target=0.3)
     assert seen.all()
     assert abs(units.target_center) < 0.5
 
@@ -187,8 +185,8 @@ def test_columns_alone_at_a_centre_that_stays_coarse_are_asked_for_pairs():
 def test_the_target_is_seen_where_its_columns_are_not():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((500, 50)), rng.standard_normal(500)
-    session, columns = session_over(X, y, 0.5, size=0.05, location=0.05, target=0.1)
-    assert units_and_seen(session, columns)[1].tolist() == [False] * 50 + [True]
+    _, seen = measured(X, y, 0.5, size=0.05, location=0.05, target=0.1)
+    assert seen.tolist() == [False] * 50 + [True]
 
 
 def test_a_rare_column_is_no_indicator_where_more_than_noise_is_neither_tie_nor_one():

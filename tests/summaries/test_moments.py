@@ -137,6 +137,22 @@ def zeros_and(values, seed, share=0.06, shape=(16_000, 6)):
     return np.where(rng.random(shape) < share, values(rng, shape), 0.0)
 
 
+def test_infinite_noise_of_a_variance_has_a_reason():
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(20_000) < 0.97, 0.0, rng.random(20_000))
+    table = pd.DataFrame({"rare": rare, "loss": rng.pareto(0.9, 20_000)})
+    for by in (None, "side"):
+        given = table if by is None else table.assign(side="left")
+        schema = None if by is None else {"categorical": {"side": ["left"]}}
+        found = tg.variance(given, by=by, schema=schema, random_state=0, **PROMISE)
+        notes = " ".join(found.notes)
+        assert np.isinf(found.noise_std[0])
+        assert np.isfinite(found.noise_std[1])
+        assert "has no bound: most cells are zero and some lie between zero and one" in notes
+        assert "variance of loss is that of clipped cells" in notes or by
+        assert "mean" not in notes.lower()
+
+
 def test_zeros_and_ones_that_are_seen_have_an_interval():
     ones = zeros_and(lambda _, shape: np.ones(shape), 0)
     found = tg.describe(ones, correlations=False, guarantee=tg.GDP(1.0), random_state=0)

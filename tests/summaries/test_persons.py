@@ -6,15 +6,6 @@ import pytest
 from scipy import sparse
 
 import tailguard as tg
-from support.person_attack import (
-    AUDITED_MU,
-    AUDITED_PERSONS,
-    audited_pair,
-    check_overheard,
-    overheard,
-)
-from tailguard.data.rows import persons as persons_module
-from tailguard.summaries.statistics import Statistics
 
 RNG = np.random.default_rng(0)
 N_PERSONS, MOST = 4_000, 8
@@ -175,30 +166,6 @@ def test_keys_and_orders_of_rows_change_no_bit():
 def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
     with pytest.raises(tg.InputError, match=message):
         tg.describe(TABLE, schema=SCHEMA, **PROMISE, **options)
-
-
-# A whole description, overheard -----------------------------------------------------------------
-
-DESCRIPTION = Statistics(
-    (0, 1), levels=(0.25, 0.5, 0.75), moments=True, products=True, tables=(((2, 3),),)
-)
-
-
-def pair_of_tables():
-    """Numbers and levels; the first person has five rows in the middle, or three far out."""
-    rest, level = np.random.default_rng(0).standard_normal((2, 2 * (AUDITED_PERSONS - 1), 2))
-    others = np.column_stack([rest, level[:, 0] > 0.0, level[:, 0] <= 0.0])
-    return tuple(audited_pair(others, (5, [0.01, 0.01, 1.0, 0.0]), (3, [1e4, 1e4, 0.0, 1.0])))
-
-
-@pytest.mark.long
-def test_a_whole_description_shows_most_of_what_it_claims_of_a_person_and_never_more():
-    check_overheard(overheard(DESCRIPTION, pair_of_tables(), 180), n_queries=4)
-
-
-def test_rows_that_each_count_as_a_person_are_overheard(monkeypatch):
-    monkeypatch.setattr(persons_module, "shares_of", lambda counts: np.ones(len(counts)))
-    assert min(one.mu for one in overheard(DESCRIPTION, pair_of_tables(), 6)) > 2.0 * AUDITED_MU
 
 
 # How many rows persons have ---------------------------------------------------------------------

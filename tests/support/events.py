@@ -1,9 +1,10 @@
-"""Event trees for property tests."""
+"""Event trees for property tests, and books in which events are reserved."""
 
 import math
 
 from hypothesis import strategies as st
 
+from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.events import (
     Approximate,
     BoundedRange,
@@ -20,6 +21,15 @@ from tailguard.privacy.events import (
     ShuffledPure,
     ZeroConcentrated,
 )
+
+
+def books_with(*events):
+    """New books in which these events are reserved."""
+    books = MemoryBooks()
+    for event in events:
+        books.reserve(event)
+    return books
+
 
 # Only a few, because each profile takes a moment.
 AMPLIFIED = [

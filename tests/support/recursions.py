@@ -3,7 +3,7 @@
 import numpy as np
 
 import tailguard as tg
-from support.spy import GENEROUS, gate_over
+from support.spy import GENEROUS, run_over
 from tailguard.gate.plan import Problem
 from tailguard.queries import clipped_minimiser
 from tailguard.queries.certified_descent import certified_point
@@ -27,10 +27,7 @@ def without_noise(
             lambda step, size, facts, distance: certified_point(step, size, facts, 1e-11),
         )
     problem = Problem(loss or tg.losses.Squared(), *X.shape, intercept, constraint)
-    plan = solver.plan(problem, guarantee)
-    gate, _ = gate_over(problem, X, y, guarantee)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    return solver.run(plan, gate)
+    return run_over(solver, problem, X, y, guarantee)[0]
 
 
 def consecutive(X, y, sizes):
@@ -51,7 +48,7 @@ def clipped_slope(w, X, y, clip_norm, row_limit):
     return np.clip(rows @ w - y, -limits, limits) @ rows / len(y)
 
 
-def penalised(w, X, y, strength, project, *, clip_norm, row_limit, penalty=0.0):
+def penalised(w, X, y, strength, project=lambda z: z, *, clip_norm, row_limit, penalty=0.0):
     """Minimise the clipped loss with both penalties by plain projected descent."""
     start, step_size = w, 1.0 / (row_limit**2 + strength + penalty)
     for _ in range(200_000):

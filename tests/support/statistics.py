@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, ncx2
 
-from tailguard.audit.bounds import Judgement
+from tailguard.audit.bounds import Judgement, smallest_sample
 
 # Scale of noise: sums of squares or of magnitudes follow a chi-square law.
 
@@ -42,6 +42,29 @@ def laplace_scale_test(
 def laplace_scale_power(n_draws: int, ratio: float, false_alarm: float) -> float:
     """Probability that :func:`laplace_scale_test` rejects noise of ``ratio * scale``."""
     return _chi_square_power(2 * n_draws, ratio, false_alarm)
+
+
+SCALES = {
+    "gaussian": (gaussian_scale_test, gaussian_scale_power),
+    "laplace": (laplace_scale_test, laplace_scale_power),
+}
+
+
+def enough_to_tell(law: str, false_alarm: float) -> int:
+    """The number of draws at which a tenth more or less noise is rejected, but for 1 in 1000."""
+    _, power = SCALES[law]
+    return smallest_sample(
+        lambda n: min(power(n, ratio, false_alarm) for ratio in (0.9, 1.1)), 0.999
+    )
+
+
+def assert_only_its_own_scale(law: str, noise: ArrayLike, scale: float, false_alarm: float) -> None:
+    """Noise is accepted at its scale, and neither at a tenth more nor at a tenth less."""
+    test, _ = SCALES[law]
+    for ratio, accepted in ((0.9, False), (1.0, True), (1.1, False)):
+        verdict = test(ratio * np.asarray(noise), scale, false_alarm=false_alarm)
+        assert verdict.power >= 0.999
+        assert verdict.accepted is accepted
 
 
 def _chi_square_verdict(

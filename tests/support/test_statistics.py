@@ -5,13 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from support.audits import gdp_audit, gdp_audit_power, mu_lower_bound
-from support.statistics import (
-    gaussian_scale_power,
-    gaussian_scale_test,
-    goodness_of_fit,
-    laplace_scale_power,
-    laplace_scale_test,
-)
+from support.statistics import SCALES, gaussian_scale_power, goodness_of_fit
 from tailguard.audit.bounds import clopper_pearson_upper, smallest_sample
 
 # Loose enough that 1000 repetitions measure both rates.
@@ -19,22 +13,12 @@ FALSE_ALARM = 0.05
 N_REPEATS = 1000
 
 
-@pytest.mark.parametrize(
-    ("draw", "test", "power"),
-    [
-        (np.random.Generator.standard_normal, gaussian_scale_test, gaussian_scale_power),
-        (
-            lambda generator, size: generator.laplace(size=size),
-            laplace_scale_test,
-            laplace_scale_power,
-        ),
-    ],
-    ids=["gaussian", "laplace"],
-)
+@pytest.mark.parametrize("law", SCALES)
 @pytest.mark.parametrize("ratio", [0.9, 1.0, 1.1])
-def test_scale_tests_reject_at_the_stated_rate(draw, test, power, ratio):
-    generator = np.random.default_rng(5)
-    draws = ratio * draw(generator, size=(N_REPEATS, 200))
+def test_scale_tests_reject_at_the_stated_rate(law, ratio):
+    generator, (test, power) = np.random.default_rng(5), SCALES[law]
+    draw = {"gaussian": generator.standard_normal, "laplace": generator.laplace}[law]
+    draws = ratio * draw(size=(N_REPEATS, 200))
     rejected = np.mean([not test(row, 1.0, false_alarm=FALSE_ALARM).accepted for row in draws])
     stated = power(200, ratio, FALSE_ALARM)
     assert rejected == pytest.approx(stated, abs=5 * np.sqrt(stated * (1 - stated) / N_REPEATS))

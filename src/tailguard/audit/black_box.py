@@ -92,7 +92,7 @@ def audit(
     """
     if not callable(factory):
         raise InputError(f"factory must be a function of a seed; got {shown(factory)}.")
-    pair = [_as_tuple(records) for records in _check_pair(worst_case)]
+    pair = _check_pair(worst_case)
     train = TESTERS[check_choice("tester", tester, TESTERS)]
     count = check_integer("n_runs", n_runs, minimum=FEWEST_RUNS)
     alarm = check_open_unit("false_alarm", false_alarm)
@@ -138,7 +138,7 @@ def _power(
 
 
 def _runs(factory: Callable[[int], Any], records: tuple[Any, ...], seeds: range) -> FloatArray:
-    """Return the numbers of all runs on answer data set, answer run per row."""
+    """Return the numbers of all runs on a data set, one run per row."""
     answers = [_numbers(_run(factory(seed), records)) for seed in seeds]
     if len({answer.shape for answer in answers}) > 1:
         raise InputError("factory must return as many numbers in every run.")
@@ -183,13 +183,15 @@ def _claim(audited: Any, records: tuple[Any, ...], claim: Guarantee | None) -> P
     return claim_of(certificate.guarantee)
 
 
-def _check_pair(worst_case: Any) -> tuple[Any, Any]:
-    """Refuse a pair unless its data sets have one size and differ in at most one record."""
+def _check_pair(worst_case: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return both data sets as tuples; they must have one size and differ in at most one record."""
     if not isinstance(worst_case, tuple | list) or len(worst_case) != 2:
         raise InputError(
             f"worst_case must be two data sets, (records, other_records); got {shown(worst_case)}."
         )
-    first, second = (_as_tuple(records) for records in worst_case)
+    first, second = pair = tuple(
+        records if isinstance(records, tuple) else (records,) for records in worst_case
+    )
     sizes = [[np.shape(part) for part in records] for records in (first, second)]
     if sizes[0] != sizes[1]:
         raise InputError(
@@ -209,11 +211,7 @@ def _check_pair(worst_case: Any) -> tuple[Any, Any]:
             "worst_case must be neighbours, which differ in one record; they differ in "
             f"{int(differ.sum())}."
         )
-    return worst_case[0], worst_case[1]
-
-
-def _as_tuple(records: Any) -> tuple[Any, ...]:
-    return tuple(records) if isinstance(records, tuple) else (records,)
+    return pair
 
 
 def _name_of(audited: Any) -> str:

@@ -138,7 +138,6 @@ class ThresholdCase:
         The number of independent scores of a run.
     """
 
-    name: str
     claim: PrivacyClaim
     scores: Scoring
     rates: Rates
@@ -152,7 +151,7 @@ class ThresholdCase:
         wrong, missed = self.rates(1.0)
         return wrong == missed
 
-    def audit(self, *, false_alarm: float) -> AuditResult:
+    def audit(self, name: str, *, false_alarm: float) -> AuditResult:
         """Count the errors on the release and on every mutant."""
         n_runs = self.runs_to_see(1.0 / NOISE, false_alarm)
         verdict = self._verdict(AttackedGate, n_runs, 0, false_alarm)
@@ -163,7 +162,7 @@ class ThresholdCase:
             for seed, (fault, gate) in enumerate(MUTANTS.items(), 1)
         }
         return AuditResult(
-            name=self.name,
+            name=name,
             claim=self.claim.describe(),
             claimed=self.claim.amount,
             shown=verdict.statistic,
@@ -210,12 +209,11 @@ class NoiseCase:
         Maps a gate class, a seed and a side to the releases of one fit.
     """
 
-    name: str
     claim: PrivacyClaim
     fit: Callable[[type[OverheardGate], int, bool], Transcript]
     n_fits: int = 24
 
-    def audit(self, *, false_alarm: float) -> AuditResult:
+    def audit(self, name: str, *, false_alarm: float) -> AuditResult:
         """Audit the fits, and those of every mutant."""
         rejected = {
             fault: self._shown(gate, seed, false_alarm)[0] > self.claim.amount
@@ -225,7 +223,7 @@ class NoiseCase:
         # With NOISE times the scale the claim is rejected if the sum of squares is below this.
         least = (attained / self.claim.amount / NOISE) ** 2 * chi2.ppf(false_alarm, n_readings)
         return AuditResult(
-            name=self.name,
+            name=name,
             claim=self.claim.describe(),
             claimed=self.claim.amount,
             shown=shown,

@@ -158,7 +158,7 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
         pair.query, pair.state, stage, rows, lambda released: (released - low) @ direction
     )
     attained = float(np.linalg.norm(high - low)) / std
-    return ThresholdCase(f"query {name}", gaussian_claim(mu), scores, gaussian_rates(attained))
+    return ThresholdCase(gaussian_claim(mu), scores, gaussian_rates(attained))
 
 
 def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
@@ -169,7 +169,6 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     low, high = (_exact(pair.query, pair.state, each, stage.asked) for each in rows)
     scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
-        f"query {name}, Laplace",
         epsilon_claim(epsilon, 0.0),
         scores,
         rates=lambda factor: (0.5 * math.exp(-factor * epsilon), 0.5),
@@ -210,7 +209,6 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     attained = float(np.abs(high - low).sum()) / charged
     chance = 0.5 ** len(places)
     return ThresholdCase(
-        f"query {name}, Laplace",
         epsilon_claim(epsilon, 0.0),
         scores,
         rates=lambda factor: (chance * math.exp(-factor * epsilon * attained), 1.0 - chance),
@@ -254,7 +252,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
     claim = profile_claim(0.0, math.tanh(ratio / 2.0))
     tester = "which entry is chosen"
-    return ThresholdCase("query peeled-step, choice", claim, scores, rates, tester=tester)
+    return ThresholdCase(claim, scores, rates, tester=tester)
 
 
 def trimmed_case(rho: float = 1.45) -> ThresholdCase:
@@ -269,7 +267,7 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     pair = [make_rows(side) for side in moved_medians(N_COLUMNS)]
     rates = arsinh_rates(query.calibrate_event(pair[0].n_rows, N_COLUMNS, event).shift)
     return ThresholdCase(
-        "query trimmed-mean", halfway_claim(rates), _smooth_scores(query, event, pair), rates,
+        halfway_claim(rates), _smooth_scores(query, event, pair), rates,
         scores_per_run=N_COLUMNS, tester="threshold halfway",
     )  # fmt: skip
 
@@ -290,7 +288,7 @@ def sample_aggregate_case() -> ThresholdCase:
     rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)
     scores, tester = _smooth_scores(query, event, pair), "threshold halfway"
     claim = halfway_claim(rates)
-    return ThresholdCase("query sample-aggregate", claim, scores, rates, tester=tester)
+    return ThresholdCase(claim, scores, rates, tester=tester)
 
 
 def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:

@@ -113,7 +113,7 @@ def _both(
 
 
 def _run_case(
-    name: str, solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **given: Any
+    solver: Solver, problem: Problem, guarantee: Guarantee, pair: Pair, **given: Any
 ) -> ThresholdCase:
     """Return the audit of runs by a discriminant of pilot runs; ``given`` are claim and rates."""
     plan = solver.plan(problem, guarantee)
@@ -127,25 +127,25 @@ def _run_case(
         first, second = _both(gate, solver, plan, pair, n_runs, seed)
         return first @ weights - offset, second @ weights - offset
 
-    return ThresholdCase(name, scores=scores, tester="discriminant of a pilot", **given)
+    return ThresholdCase(scores=scores, tester="discriminant of a pilot", **given)
 
 
 def solver_case(name: str, mu: float = MU) -> ThresholdCase:
     """Return the audit of a registered solver with Gaussian noise."""
     if name == "hard-thresholding":
-        return _solver_case(name, make_solver(name, **HARD_THRESHOLDING), _opposed(), mu)
-    return lonely_case(name, make_solver(name, **examples_of(SOLVERS)[name].shown), mu)
+        return _solver_case(make_solver(name, **HARD_THRESHOLDING), _opposed(), mu)
+    return lonely_case(make_solver(name, **examples_of(SOLVERS)[name].shown), mu)
 
 
-def lonely_case(name: str, solver: Solver, mu: float = MU) -> ThresholdCase:
+def lonely_case(solver: Solver, mu: float = MU) -> ThresholdCase:
     """Return the audit of a solver with Gaussian noise; all records but one are zero."""
-    return _solver_case(name, solver, _lonely(), mu)
+    return _solver_case(solver, _lonely(), mu)
 
 
-def _solver_case(name: str, solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
+def _solver_case(solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
     problem = Problem(Squared(), *pair[0][0].shape)
     given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
-    return _run_case(f"solver {name}", solver, problem, GDP(mu), pair, **given)
+    return _run_case(solver, problem, GDP(mu), pair, **given)
 
 
 def mean_case(name: str, mu: float = MU) -> ThresholdCase:
@@ -156,7 +156,7 @@ def mean_case(name: str, mu: float = MU) -> ThresholdCase:
     X[0], other[0] = -example.far, example.far
     given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
     problem, method = Problem(None, N_ROWS, 1), make_method(name, **example.shown)
-    return _run_case(f"mean {name}", method, problem, GDP(mu), ((X, None), (other, None)), **given)
+    return _run_case(method, problem, GDP(mu), ((X, None), (other, None)), **given)
 
 
 def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
@@ -178,7 +178,7 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
         return (means[0] + 2.0) / 4.0, (means[1] + 2.0) / 4.0
 
     return ThresholdCase(
-        "mean trimmed", halfway_claim(rates), scores, rates,
+        halfway_claim(rates), scores, rates,
         scores_per_run=n_columns, tester="threshold halfway",
     )  # fmt: skip
 
@@ -203,7 +203,7 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
         return (first[:, 0] + 1.0) / 2.0, (second[:, 0] + 1.0) / 2.0
 
     return ThresholdCase(
-        "solver sample-and-aggregate", profile_claim(epsilon, delta), scores,
+        profile_claim(epsilon, delta), scores,
         gaussian_rates(float(plan.settings["shift"])), tester="threshold halfway",
     )  # fmt: skip
 
@@ -227,15 +227,13 @@ def overhear(
     return attacked.transcript
 
 
-def _noise_case(
-    name: str, solver: Solver, problem: Problem, pair: Pair, mu: float, n_fits: int
-) -> NoiseCase:
+def _noise_case(solver: Solver, problem: Problem, pair: Pair, mu: float, n_fits: int) -> NoiseCase:
     plan = solver.plan(problem, GDP(mu))
 
     def fit(gate: type[OverheardGate], seed: int, neighbour: bool) -> Transcript:
         return overhear(gate, solver, plan, pair, seed=seed, neighbour=neighbour)
 
-    return NoiseCase(name, gaussian_claim(mu), fit, n_fits)
+    return NoiseCase(gaussian_claim(mu), fit, n_fits)
 
 
 def newton_case(mu: float = 1.5) -> NoiseCase:
@@ -255,7 +253,7 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
         pair.append((x[:, None].copy(), y.copy()))
     solver, problem = make_solver("whitened-newton"), Problem(Squared(), n_rows, 1)
     # About 60 readings of noise per fit.
-    return _noise_case("solver whitened-newton", solver, problem, (pair[0], pair[1]), mu, 24)
+    return _noise_case(solver, problem, (pair[0], pair[1]), mu, 24)
 
 
 def private_mean_case(mu: float = MU) -> NoiseCase:
@@ -271,9 +269,9 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
     pair: list[Records] = []
     for X[0] in (-1e300, 2.0**13):
         pair.append((X.copy(), None))
-    name, problem = "mean clipped, in private units", Problem(None, n_rows, 1)
+    problem = Problem(None, n_rows, 1)
     # About five readings of noise per fit.
-    return _noise_case(name, make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)
+    return _noise_case(make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)
 
 
 def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
@@ -297,7 +295,6 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
         (0, 1), table if by_groups else (), levels,
         moments=True, products=not by_groups, tables=(table,),
     )  # fmt: skip
-    name, problem = "summary describe", Problem(None, *X.shape)
     # A run has about eight readings of noise. With groups it has eleven, of which four are slow.
     n_fits = 64 if by_groups else 96
-    return _noise_case(name, summary, problem, (pair[0], pair[1]), mu, n_fits)
+    return _noise_case(summary, Problem(None, *X.shape), (pair[0], pair[1]), mu, n_fits)

@@ -76,16 +76,16 @@ def audit_one_run(
     false_alarm: float = FALSE_ALARM,
     random_state: int = 0,
 ) -> AuditResult:
-    """Fit once on records that are each coins from a pair, and guess which were coins.
+    """Fit once on records that are each drawn from a pair, and guess which were drawn.
 
     Parameters
     ----------
     fit
-        A function of the coins records and a ``seed`` that returns a score for each record. A score
+        A function of the drawn records and a ``seed`` that returns a score for each record. A score
         is higher if the fit looks more like a fit on the record's partner. The function uses only
         the fit and public numbers.
     canaries, partners
-        Two data sets of the same size, ``(X,)`` or ``(X, y)``: record i is coins from one of them.
+        Two data sets of the same size, ``(X,)`` or ``(X, y)``: record i is drawn from one of them.
     claim
         The claim, whose epsilon at ``delta`` is tested.
     delta

@@ -104,11 +104,10 @@ def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> 
     high = np.zeros(40)
     high[0] = 1e9
     options: dict[str, Any] = {"guarantee": GDP(2.5), "method": "clipped", "clip_norm": 1.0}
-    result = audit(
+    return audit(
         lambda seed: partial(mean, **options, random_state=seed),
         (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm,
     )  # fmt: skip
-    return replace(result, name=f"tg.mean, by {tester}")
 
 
 def one_step(*, false_alarm: float) -> AuditResult:
@@ -116,12 +115,11 @@ def one_step(*, false_alarm: float) -> AuditResult:
     X, low = np.zeros((60, 1)), np.zeros(60)
     X[0], low[0] = 1.0, -1e9
     solver = NoisyGradientDescent(n_steps=1, clip_norm=1.0, step_size=1.0)
-    result = audit(
+    return audit(
         lambda seed: LinearRegression(guarantee=GDP(2.5), solver=solver, random_state=seed),
         ((X, low), (X, -low)),
         false_alarm=false_alarm,
     )
-    return replace(result, name="tg.LinearRegression, one step, by its coefficients")
 
 
 def fits(*, false_alarm: float) -> AuditResult:
@@ -135,12 +133,11 @@ def fits(*, false_alarm: float) -> AuditResult:
     X = np.where(row % 2, 1.0, -1.0)[:, None] * (1.0 + 0.4 * (row * 7 % 200) / 200)[:, None]
     y = X[:, 0] + np.where(row // 2 % 2, 1.0, -1.0)
     low, high = (np.append(end, y[1:]) for end in (-1e9, 1e9))
-    result = audit(
+    return audit(
         lambda seed: LinearRegression(guarantee=GDP(2.5), random_state=seed),
         ((X, low), (X, high)),
         false_alarm=false_alarm,
     )
-    return replace(result, name="tg.LinearRegression, by its coefficients")
 
 
 def one_run(*, false_alarm: float) -> AuditResult:
@@ -153,7 +150,7 @@ def one_run(*, false_alarm: float) -> AuditResult:
 
     return audit_one_run(
         fit, (canaries,), (-canaries,), claim=GDP(2.0), delta=ONE_RUN_DELTA,
-        name="tg.mean, in one run", false_alarm=false_alarm,
+        false_alarm=false_alarm,
     )  # fmt: skip
 
 
@@ -172,9 +169,8 @@ LONG = (*CASES, *WEAKER, *PUBLIC)
 def audit_row(name: str, *, false_alarm: float) -> AuditResult:
     """Audit one row by its name."""
     if name in PUBLIC:
-        return PUBLIC[name](false_alarm=false_alarm)
-    result = {**CASES, **WEAKER}[name]().audit(false_alarm=false_alarm)
-    return replace(result, name=name)
+        return replace(PUBLIC[name](false_alarm=false_alarm), name=name)
+    return {**CASES, **WEAKER}[name]().audit(name, false_alarm=false_alarm)
 
 
 def run_audit(names: tuple[str, ...] = QUICK, *, n_jobs: int = 1) -> Iterator[AuditResult]:

@@ -115,58 +115,44 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
     return witness
 
 
-def _best_cut(
-    first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
-) -> float:
-    """Return the threshold that proves the most if errors are as in the pilot runs."""
-    cuts = _cuts(first, second)
+def _counted_errors(
+    first: FloatArray, second: FloatArray, cuts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both error probabilities of each threshold, as in the pilot runs."""
     wrong = ((first[:, None] > cuts).sum(axis=0) + 0.5) / (first.size + 1)
     missed = ((second[:, None] <= cuts).sum(axis=0) + 0.5) / (second.size + 1)
-    return float(cuts[_surest(wrong, missed, claim, n_runs, false_alarm)])
+    return wrong, missed
 
 
-def _normal_cut(
-    first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
-) -> float:
-    """Return the threshold that proves the most if scores are normal; it is always valid.
+def _normal_errors(
+    first: FloatArray, second: FloatArray, cuts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both error probabilities of each threshold if scores are normal.
 
-    It varies less with the pilot runs than the best threshold for counted errors.
+    A threshold chosen by them is always valid. It varies less with the pilot runs than one that is
+    chosen by counted errors.
     """
-    cuts = _cuts(first, second)
     units = [max(float(side.std()), SMALLEST_UNIT) for side in (first, second)]
-    wrong = ndtr((first.mean() - cuts) / units[0])
-    missed = ndtr((cuts - second.mean()) / units[1])
-    return float(cuts[_surest(wrong, missed, claim, n_runs, false_alarm)])
-
-
-def _cuts(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the candidates for a threshold: quantiles of all scores."""
-    levels = np.linspace(0.02, 0.98, N_CUTS)
-    return np.quantile(np.concatenate([first, second]), levels)
-
-
-def _surest(
-    wrong: FloatArray, missed: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
-) -> int:
-    """Return the index of the error probabilities that prove the most."""
-    upper = [
-        clopper_pearson_upper(chance * n_runs, n_runs, false_alarm / 2.0)
-        for chance in (wrong, missed)
-    ]
-    return int(np.argmax(claim.least(upper[0], upper[1])))
+    return ndtr((first.mean() - cuts) / units[0]), ndtr((cuts - second.mean()) / units[1])
 
 
 def _tester(
     learn: Callable[[FloatArray, FloatArray], Score],
-    cut: Callable[[FloatArray, FloatArray, PrivacyClaim, int, float], float] = _normal_cut,
+    errors: Callable[..., tuple[FloatArray, FloatArray]] = _normal_errors,
 ) -> Learn:
-    """Return a tester that learns a score, and then a threshold on it."""
+    """Return a tester that learns a score, and then the threshold on it that proves the most."""
 
     def train(
         first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
     ) -> Decide:
         score = learn(first, second)
-        threshold = cut(score(first), score(second), claim, n_runs, false_alarm)
+        sides = score(first), score(second)
+        cuts = np.quantile(np.concatenate(sides), np.linspace(0.02, 0.98, N_CUTS))
+        wrong, missed = (
+            clopper_pearson_upper(chance * n_runs, n_runs, false_alarm / 2.0)
+            for chance in errors(*sides, cuts)
+        )
+        threshold = float(cuts[np.argmax(claim.least(wrong, missed))])
         return lambda runs: score(runs) > threshold
 
     return train
@@ -175,7 +161,7 @@ def _tester(
 TESTERS: dict[str, Learn] = {
     "threshold": _tester(discriminant_score),
     "classifier": _tester(classifier_score),
-    "cells": _tester(cell_score, _best_cut),
+    "cells": _tester(cell_score, _counted_errors),
     "kernel": _tester(kernel_score),
 }
 """Every tester by name."""

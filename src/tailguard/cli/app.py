@@ -38,7 +38,6 @@ import typer
 from typer.main import get_command
 
 from tailguard.checks import BudgetWarning, TailguardError, UnusableTableError
-from tailguard.cli.arguments import FULL
 from tailguard.cli.commands import (
     audit,
     certificate,
@@ -55,6 +54,7 @@ from tailguard.cli.commands import (
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import markup_mode, page, pages
+from tailguard.data.rows.record_file import FULL
 from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
 from tailguard.version import __version__

@@ -1,7 +1,6 @@
 """Parsing of command-line values: numbers, lists of names, declared levels, and output paths."""
 
 import csv
-import errno
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,13 +13,12 @@ from typing import Any, TypeVar
 
 from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
+from tailguard.data.rows.record_file import FULL
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 Value = TypeVar("Value")
-FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-"""Errors of a disk, a file or a quota without room."""
 SPENT = (
     "; the budget of the run is spent, and its answer is {}: a run with --checkpoint can write it "
     "again at no cost, by --resume"

@@ -80,18 +80,12 @@ def settled_for(schema: Schema, table: Table, formula: str | None) -> Schema:
         raise InputError(
             "--target must name the column to predict, since no schema does; got none."
         )
-    roles = (schema.target, schema.exposure, schema.offset, schema.weight, schema.row_id)
-    role_columns = [name for name in (*roles, schema.person) if name]
-    check_columns(role_columns, table.names, table.where)
+    check_columns(filter(None, schema.other_roles), table.names, table.where)
     schema = schema.settled(table.names, table.where)
     has_text_labels = any(isinstance(label, str) for label in schema.classes or ())
-    numeric_roles = (
-        None if has_text_labels else schema.target,
-        schema.exposure,
-        schema.offset,
-        schema.weight,
-    )
-    table.check_types([*schema.numeric, *filter(None, numeric_roles)])
+    target = None if has_text_labels else schema.target
+    numeric_roles = filter(None, (target, schema.exposure, schema.offset, schema.weight))
+    table.check_types([*schema.numeric, *numeric_roles])
     return schema
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import Annotated, Any, Literal
 
 import typer
@@ -50,16 +50,12 @@ def pages(doc: str | None) -> dict[str, Any]:
 def _commands(lines: str) -> str:
     """Fold shell commands to a screen narrower than ``WIDEST``."""
     width = get_terminal_size().columns - 4  # a margin and the backslash
-    commands = re.sub(r" \\\n +", " ", lines).split("\n") if width < WIDEST else [lines]
-    wrap_options: dict[str, Any] = {
-        "break_long_words": False,
-        "break_on_hyphens": False,
-        "subsequent_indent": "      ",
-    }
-    return "\n".join(
-        " \\\n".join(wrap(each, width, **wrap_options)) if width < WIDEST else each
-        for each in commands
-    )
+    if width >= WIDEST:
+        return lines
+    commands = re.sub(r" \\\n +", " ", lines).split("\n")
+    whole_words = TextWrapper(width, subsequent_indent="      ", break_long_words=False)
+    whole_words.break_on_hyphens = False
+    return "\n".join(" \\\n".join(whole_words.wrap(each)) for each in commands)
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -226,7 +222,6 @@ class RowOptions:
         columns(
             "PATH",
             "Declarations of the columns (JSON); 'tailguard schema' begins such a file.",
-            "--schema",
             exists=True,
             dir_okay=False,
         ),

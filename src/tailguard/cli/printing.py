@@ -18,7 +18,7 @@ from tailguard.estimators.summary import (
     summary_notes,
     table_lines,
 )
-from tailguard.printable import printable_lines
+from tailguard.printable import folded, printable_lines
 from tailguard.privacy.certificate.pages import WIDTH
 from tailguard.summaries.results import COLUMNS, SummaryResult
 
@@ -44,9 +44,7 @@ def print_wrapped(console: Console, text: str, indent: str = "") -> None:
 
 def print_folded(console: Console, text: str) -> None:
     """Print lines; fold those wider than the screen."""
-    width = console.width
-    lines = (fill(line, width, subsequent_indent="    ") for line in text.split("\n"))
-    print_plain(console, "\n".join(lines))
+    print_plain(console, folded(text, console.width))
 
 
 def print_declared(console: Console, model: Any) -> None:

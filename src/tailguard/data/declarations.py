@@ -10,13 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tailguard.checks import (
-    InputError,
-    check_choice,
-    check_integer,
-    check_positive,
-    shown,
-)
+from tailguard.checks import InputError, check_choice, check_integer, check_positive, shown
 from tailguard.data.frames import plain_list
 from tailguard.data.missing import check_constant
 from tailguard.data.terms.term import REST, Factor, Term, term_of

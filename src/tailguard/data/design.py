@@ -89,12 +89,12 @@ def read_columns(X: Any, schema: Schema, *others: str) -> tuple[Features, dict[s
         parts.append(frame_matrix(frame, schema, table.where))
         for name, columns in other_columns.items():
             columns.append(frame_column(frame, name))
-    return _join_parts(parts, np.concatenate), {
-        name: _join_parts(columns, _join_cells) for name, columns in other_columns.items()
+    return join_parts(parts), {
+        name: join_parts(columns, _join_cells) for name, columns in other_columns.items()
     }
 
 
-def _join_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+def join_parts(parts: list[Any], join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
     """Join consecutive parts; return a single part unchanged."""
     return parts[0] if len(parts) == 1 else join(parts)
 
@@ -331,7 +331,7 @@ def column_of(X: Any, name: str) -> Any:
     table = as_table(X)
     check_columns([name], table.names, table.where)
     frames = table.batches((name,), table.n_rows or ROWS_OF_TEXT)
-    return _join_parts([frame_column(frame, name) for frame in frames], _join_cells)
+    return join_parts([frame_column(frame, name) for frame in frames], _join_cells)
 
 
 def _join_cells(columns: list[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from tailguard.data.readers.opening import opened
 from tailguard.data.table import as_table
 from tailguard.data.terms.dates import checked_dates
 from tailguard.data.terms.term import REST, Factor, Term, term_of
-from tailguard.printable import html_table, json_words
+from tailguard.printable import json_words, notebook_table
 from tailguard.report.content import write_file
 
 Label: TypeAlias = str | int | float | bool
@@ -209,7 +209,7 @@ class Schema:
         if self.features is not None or (self.terms is not None and REST not in self.terms):
             return ()
         declared = (*self.categorical, *self.dates, *self.drop, *self.missing)
-        named = {*declared, *self._other_roles, *self._term_columns()}
+        named = {*declared, *self.other_roles, *self._term_columns()}
         return tuple(name for name in columns if name not in named)
 
     def settled(self, columns: Sequence[str], where: str = "X") -> "Schema":
@@ -218,7 +218,7 @@ class Schema:
         in_terms, terms = self._term_columns(), self.terms
         features = self.features
         if features is None:
-            features = [name for name in columns if name not in (*self.drop, *self._other_roles)]
+            features = [name for name in columns if name not in (*self.drop, *self.other_roles)]
             if terms is not None and REST not in terms:
                 features = in_terms
         if terms is not None:
@@ -237,7 +237,7 @@ class Schema:
         return settled
 
     @property
-    def _other_roles(self) -> tuple[str | None, ...]:
+    def other_roles(self) -> tuple[str | None, ...]:
         """The columns with other roles than features; None for a role that is not declared."""
         return (self.target, self.exposure, self.offset, self.weight, self.row_id, self.person)
 
@@ -296,7 +296,7 @@ class Schema:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        return html_table(declarations.columns_by_role(self).items(), ("role", "columns"))
+        return notebook_table(declarations.columns_by_role(self).items(), ("role", "columns"))
 
     @classmethod
     def of(cls, schema: Any) -> "Schema":

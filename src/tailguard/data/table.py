@@ -141,12 +141,6 @@ class Piece(Table):
         yield self.frame
 
 
-def pieces(table: Table, names: Sequence[str], n_rows: int) -> Iterator[Piece]:
-    """Yield the rows of a table in order, at most about ``n_rows`` in memory at once."""
-    for frame in table.batches(names, n_rows):
-        yield Piece(table, names, frame)
-
-
 def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
     """Refuse repeated names and columns without a name, such as an index that pandas wrote."""
     for position, name in enumerate(names, start=1):

@@ -7,6 +7,7 @@ first, with messages that print no target.
 import inspect
 import re
 import warnings
+from collections.abc import Collection
 from inspect import cleandoc
 from typing import Any, Self, TypeVar
 
@@ -21,9 +22,12 @@ from tailguard.checks import (
     InputError,
     check_arguments,
     require,
+    shown,
     warn_before_spending,
 )
 from tailguard.data.matrices import to_vector
+from tailguard.gate.plan import INTERCEPT
+from tailguard.privacy.events import Event
 
 T = TypeVar("T")
 
@@ -58,6 +62,12 @@ def twin(estimator: T) -> T:
     return made
 
 
+def fits_of(estimator: Any) -> list[Event]:
+    """Return the costs of all fits of an estimator; its clones share the list."""
+    fits: list[Event] = estimator.__dict__.setdefault("_fits", [])
+    return fits
+
+
 class NamedArguments:
     """Mixin of estimators; errors for an unknown parameter suggest a known one."""
 
@@ -70,6 +80,18 @@ class NamedArguments:
         known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is self
         check_arguments(cls.__name__, parameters, known)
         return super().__new__(cls)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy; refuse one that would share a checkpoint."""
+        checkpoint = getattr(self, "checkpoint", None)
+        if checkpoint is not None:
+            raise InputError(
+                "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
+                f"fit of one table; got {shown(checkpoint)}."
+            )
+        clone: Any = super().__sklearn_clone__()  # type: ignore[misc]
+        vars(clone)["_fits"] = fits_of(self)
+        return clone
 
 
 def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> None:
@@ -84,6 +106,15 @@ def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> No
     raise InputError(
         f"exposure must be left out of the schema of {whose}: declare what is to be added to "
         f"scores as offset, or the column as a feature or dropped; got {declared!r}."
+    )
+
+
+def check_features(model: Any, names: Collection[str] | None) -> None:
+    """Refuse a feature with the name of the constant."""
+    require(
+        INTERCEPT not in (names or ()) or not model.fit_intercept,
+        f"X must have no feature called {INTERCEPT!r}, which names the constant in tables: rename "
+        "the column, or leave it out. For a fit without a constant, set fit_intercept=False.",
     )
 
 

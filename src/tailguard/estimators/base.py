@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice, shown
+from tailguard.checks import InputError, check_boolean, check_choice
 from tailguard.data.columns import doubled
 from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
 from tailguard.data.frames import check_in_memory
@@ -22,7 +22,9 @@ from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.arguments import (
     NamedArguments,
     check_exposure,
+    check_features,
     check_target,
+    fits_of,
     twin,
     with_shared,
 )
@@ -30,7 +32,7 @@ from tailguard.estimators.coefficient_tables import CoefficientTables, unseen_ot
 from tailguard.estimators.private_score import PrivatelyScored, products_by_row
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
-from tailguard.gate.engine import Solved, Solver, all_fits, run
+from tailguard.gate.engine import Solved, Solver, count_fit, run
 from tailguard.gate.plan import Plan, Problem, check_ridge
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
@@ -251,7 +253,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         )
         if self.ledger is None and self.checkpoint is None and self.random_state is None:
             event = plan.event if check is None else Composed((check.event, plan.event))
-            self._fits = all_fits(getattr(self, "_fits", ()), event, guarantee)  # may warn
+            count_fit(fits_of(self), event, guarantee)  # may warn
         fitted = twin(self)  # a run that fails leaves the earlier fit as it was
         fitted._keep_columns(X, table.schema)
         assumed = (*self._assumptions(), *table.assumptions(bound=self.weight_bound))
@@ -290,6 +292,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _problem(self, table: Inputs) -> Problem:
         """Return the problem of the fit: its public facts."""
+        check_features(self, table.names)
         loss = self._loss()
         return Problem(
             loss,
@@ -377,15 +380,6 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
             score: FloatArray = products_by_row(features, self.coef_) + self.intercept_
         bounded = self.extrapolate == "bounded"
         return self._loss().bounded(score, *self.score_bounds_) if bounded else score
-
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy; refuse one that would share a checkpoint."""
-        if self.checkpoint is not None:
-            raise InputError(
-                "checkpoint must be None where an estimator is cloned: a checkpoint belongs to one "
-                f"fit of one table; got {shown(self.checkpoint)}."
-            )
-        return super().__sklearn_clone__()
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that answers are random and that NaN is no error."""

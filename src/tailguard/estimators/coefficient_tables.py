@@ -33,6 +33,7 @@ from tailguard.solvers.newton.covariance import RARE_LEVEL
 # What has the answer here -> attributes of fitted models of other packages.
 ELSEWHERE = {
     "coef_frame()": "params coefficients bse tvalues pvalues",
+    "summary()": "summary2 summary_frame",
     "covariance_": "cov_params vcov normalized_cov_params",
     "conf_int()": "confint",
     "wald_test(contrasts)": "f_test t_test wald_test_terms",

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
 
+from tailguard.array_types import FloatArray
 from tailguard.checks import check_between, require
-from tailguard.estimators.arguments import scored_rows, warn_of_score
 from tailguard.estimators.regression import PrivateRegression
 from tailguard.gate.engine import Solved
 from tailguard.gate.plan import TOTAL_ERROR
@@ -46,16 +46,11 @@ class LogLinkRegression(PrivateRegression):
         super()._keep(solved)
         self.total_error_ = float(solved.solution.found.get(TOTAL_ERROR, math.nan))
 
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
-    ) -> float:
-        """Return the explained share of the deviance, which is not private: ``y`` gets no noise."""
+    def _explained(self, targets: FloatArray, predicted: FloatArray, weights: FloatArray) -> float:
+        """Return the explained share of the deviance."""
         from sklearn.metrics import d2_tweedie_score  # noqa: PLC0415 (slow to load)
 
-        warn_of_score(self)
         loss = self._loss()
-        predicted = self.predict(X, exposure=exposure, offset=offset)
-        targets, mean, weights = scored_rows(predicted, y, sample_weight)
         least = "at least" if loss.valid_target(0.0) else "above"
         require(
             bool(loss.valid_target(targets).all()),
@@ -63,7 +58,7 @@ class LogLinkRegression(PrivateRegression):
         )
         if targets.min() == targets.max():
             return 0.0  # a null deviance of zero explains nothing
-        mean, power = np.clip(mean, SMALLEST_MEAN, None), loss.variance_power
+        mean, power = np.clip(predicted, SMALLEST_MEAN, None), loss.variance_power
         return float(d2_tweedie_score(targets, mean, sample_weight=weights, power=power))
 
     def __sklearn_tags__(self) -> Tags:

@@ -15,7 +15,7 @@ from tailguard.data.inputs import Inputs
 from tailguard.data.missing import notes_of_table
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
-from tailguard.estimators.summary import WIDTH
+from tailguard.estimators.summary import WIDTH, CoefficientRow, table_lines
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
@@ -25,12 +25,14 @@ from tailguard.means.base import MeanMethod, MeanPlan
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
-from tailguard.printable import four_digits, html_table, html_words, printable
+from tailguard.printable import four_digits, html_words, notebook_table, printable, screen_width
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.report.content import Report, Reported, Stated
 from tailguard.summaries.released import read_features
+
+NOISE = "privacy noise"  # a header
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +108,25 @@ class MeanResult(Reported):
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         rows = [(name, f"{value:.6g}", f"{noise:.3g}") for name, value, noise in self.rows()]
-        headers = ("column", "mean", "privacy noise")
+        headers = ("column", "mean", NOISE)
         parts = [f"<p>{html_words(line)}</p>" for line in self._heading()]
-        parts.append(html_table(rows, headers, numbers=(1, 2)))
+        parts.append(notebook_table(rows, headers, numbers=(1, 2)))
         return "\n".join([*parts, *(f"<p>{html_words(note)}</p>" for note in self.notes)])
 
     def __repr__(self) -> str:
-        rows = [(printable(name), value, noise) for name, value, noise in self.rows()]
-        width = max(len(name) for name, _, _ in rows)
-        lines = [*self._heading(), f"{'':{width}}  {'mean':>14}  {'privacy noise':>14}"]
-        lines += [f"{name:{width}}  {value:14.6g}  {noise:14.3g}" for name, value, noise in rows]
-        return "\n".join([*lines, *(fill(note, WIDTH) for note in self.notes)])
+        width = screen_width(WIDTH)
+        heading, notes = (
+            [fill(line, width) for line in lines] for lines in (self._heading(), self.notes)
+        )
+        return "\n".join([*heading, *self.table(width), *notes])
+
+    def table(self, width: int) -> list[str]:
+        """Return the lines of a table of means; a table wider than ``width`` is stacked."""
+        rows = (
+            CoefficientRow(printable(name), {"mean": f"{value:.6g}", NOISE: f"{noise:.3g}"})
+            for name, value, noise in self.rows()
+        )
+        return table_lines([*rows], ("mean", NOISE), width)
 
 
 @named_arguments

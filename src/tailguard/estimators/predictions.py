@@ -14,7 +14,6 @@ from tailguard.checks import InputError
 from tailguard.estimators.registry import ESTIMATORS
 from tailguard.gate.advice import Candidate
 from tailguard.gate.plan import Problem
-from tailguard.losses.base import Loss, RecordLoss
 from tailguard.losses.registry import LOSSES, make_loss
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.scaling.required_records import rounded
@@ -25,6 +24,7 @@ from tailguard.solvers.registry import make_solver, solver_for
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
 TASK_OF_MODEL = {"linear": "squared", "sparse-linear": "sparse"}
 """Names of estimators whose task is called otherwise."""
+MODEL_OF_TASK = {task: model for model, task in TASK_OF_MODEL.items()}
 SPARSE = {"sparse": "squared", "sparse-logistic": "logistic"}
 """Tasks of sparse models, and their losses."""
 
@@ -41,7 +41,7 @@ def default_candidates(
     if name not in LOSSES:
         return [], [], [], None
     loss = make_loss(name)
-    method = _fitted_by(name, loss)
+    method = _estimator_of(name) or f"tg.minimize({loss!r}, ...)"
     columns = max(1, n_features - 1)
     problem = Problem(loss, n_rows, columns, intercept=n_features > 1)
     try:
@@ -61,15 +61,10 @@ def default_candidates(
     return [candidate], [], [note] * (n_rows < fewest), useful_from
 
 
-def _fitted_by(name: str, loss: Loss | RecordLoss) -> str:
-    """Return the public name that fits a loss: its estimator if there is one."""
-    model = "linear" if name == "squared" else name
-    return _public(model) if model in ESTIMATORS else f"tg.minimize({loss!r}, ...)"
-
-
-def _public(model: str) -> str:
-    """Return the public name of an estimator."""
-    return f"tg.{ESTIMATORS[model].partition(':')[2]}"
+def _estimator_of(task: str) -> str | None:
+    """Return the public name of the estimator of a task, or None if there is none."""
+    model = MODEL_OF_TASK.get(task, task)
+    return f"tg.{ESTIMATORS[model].partition(':')[2]}" if model in ESTIMATORS else None
 
 
 def sparse_candidate(
@@ -83,5 +78,5 @@ def sparse_candidate(
     passes = sum(stage.times for stage in fit_plan.stages)
     assert problem.scored is not None  # both losses have a scored form
     excess = typical_curvature(problem.scored) * n_nonzero * largest**2 / 2.0
-    model = "sparse-linear" if task == "sparse" else task
-    return Candidate(_public(model), excess, passes, largest / step, PRIVATE_UNITS)
+    method = str(_estimator_of(task))
+    return Candidate(method, excess, passes, largest / step, PRIVATE_UNITS)

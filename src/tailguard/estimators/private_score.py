@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, require
+from tailguard.checks import InputError, require, warn_before_spending
 from tailguard.data.design import column_of
 from tailguard.data.inputs import scored_inputs
 from tailguard.estimators.arguments import check_exposure, check_target
@@ -23,6 +23,12 @@ from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistic
 
 # The guarantee of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"
+NOT_COUNTED = (
+    "no ledger counts this score: if its rows or persons are those of the fit, the costs of both "
+    "add up, and each certificate states its own run alone; give both runs one ledger (tg.Ledger, "
+    "or --ledger) to count and to cap them."
+)
+"""The warning of a score without a ledger, as of a second fit."""
 OF_A_SIMULATION = "the model is public: the run that fitted it is NOT PRIVATE and has no promise"
 
 
@@ -93,10 +99,11 @@ class PrivatelyScored:
         statistics = ClassScoreStatistics if several else ScoreStatistics
         labels = None if loss.link.scaled else model.classes_.tolist()
         facts = {"exposure": exposure, "offset": offset, "loss": loss, "labels": labels}
-        facts |= {"weighed": (sample_weight, weight_bound)}
+        facts["weighed"] = sample_weight, weight_bound
         facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
         model._labels(y)  # raises for categories without declared classes
+        _warn_if_not_counted(model, ledger, checkpoint, random_state)
         solved, solution, _ = released(
             table,
             lambda _: statistics.of(loss, _digest(model)),
@@ -143,6 +150,12 @@ def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
     for column, weight in zip(np.ascontiguousarray(features.T), coef.T[..., None], strict=True):
         total += column * weight
     return total.T
+
+
+def _warn_if_not_counted(model: Any, *counting: Any) -> None:
+    """Warn of a score of a private model with no ledger, checkpoint or seed."""
+    if model.certificate_.mode == "private" and all(each is None for each in counting):
+        warn_before_spending(NOT_COUNTED)
 
 
 def _condition(model: Any) -> str:

@@ -51,12 +51,18 @@ class PrivateRegression(RegressorMixin, PrivateLinearModel):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> float:
-        """Return the explained share of the variance, which is not private: ``y`` gets no noise."""
-        from sklearn.metrics import r2_score  # noqa: PLC0415 (slow to load)
+        """Return the explained share, which is not private: ``y`` gets no noise.
 
+        It is a share of the variance, or of the deviance if there is a log link.
+        """
         warn_of_score(self)
         predictions = self.predict(X, exposure=exposure, offset=offset)
-        targets, predicted, weights = scored_rows(predictions, y, sample_weight)
+        return self._explained(*scored_rows(predictions, y, sample_weight))
+
+    def _explained(self, targets: FloatArray, predicted: FloatArray, weights: FloatArray) -> float:
+        """Return the explained share of the scored rows."""
+        from sklearn.metrics import r2_score  # noqa: PLC0415 (slow to load)
+
         with np.errstate(all="ignore"):
             return float(r2_score(targets, predicted, sample_weight=weights))
 

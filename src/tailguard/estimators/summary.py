@@ -22,7 +22,7 @@ from tailguard.estimators.wald import (
 )
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.printable import html_list, html_table, html_words, printable
+from tailguard.printable import html_list, html_words, notebook_table, printable, screen_width
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
@@ -33,8 +33,9 @@ WEIGHTED = "rows count by their weights"
 """The beginning of the note on weights."""
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_LITTLE)
 """Beginnings of notes that a summary shows, and that need no remark on their origin."""
-WIDTH = 88  # characters of a summary; a wider table is stacked
+WIDTH = 88  # the most characters in a line of a summary; a wider table is stacked
 
+ROUNDED = 1e-9  # a coefficient below this share of its noise is shown as 0
 ENDS = ("[0.025", "0.975]")
 """Headers of the interval of a coefficient: the quantile levels of its two ends."""
 HEADERS = ("truth", "coef", "std err", "z", "P>|z|", *ENDS, "noise")
@@ -125,7 +126,8 @@ def coefficient_cells(
     rows = []
     for row, (name, value, noise) in enumerate(numbers):
         row_name = name if names is None or row >= len(names) else printable(names[row])
-        coef = {} if math.isnan(value) else {"coef": f"{value:.{digits}g}"}
+        shown_value = 0.0 if abs(value) < ROUNDED * noise else value  # rounding errors of a zero
+        coef = {} if math.isnan(value) else {"coef": f"{shown_value:.{digits}g}"}
         if row < len(model.reasons_) and (reason := model.reasons_[row]):
             status = reason.partition(":")[0]
             missing = f"{status} ({letters[reason][0]})" if reason in letters else ""
@@ -148,7 +150,7 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
     return [
         {
             "std err": f"{std:.3g}",
-            "z": f"{z:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",
+            "z": f"{round(z, 2) + 0.0:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",  # no -0
             "P>|z|": p_words(p),
             ENDS[0]: f"{low:.4g}",
             ENDS[1]: f"{high:.4g}",
@@ -245,12 +247,12 @@ def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[st
 
 
 def summary_table(model: Any) -> SummaryText:
-    """Return a fitted model as a text table."""
-    cells = coefficient_cells(model, digits=6)
-    table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, WIDTH)
-    head = [fill(line, WIDTH) for line in _head(model)]
-    notes = [fill(line, WIDTH) for line in summary_notes(model)]
-    rule = "=" * min(WIDTH, max(map(len, table)))
+    """Return a fitted model as a text table that fits into the terminal."""
+    cells, width = coefficient_cells(model, digits=6), screen_width(WIDTH)
+    table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, width)
+    head = [fill(line, width) for line in _head(model)]
+    notes = [fill(line, width) for line in summary_notes(model)]
+    rule = "=" * min(width, max(map(len, table)))
     text = "\n".join([*head, rule, *table, rule, *notes])
     return SummaryText(text, summary_html(model))
 
@@ -267,7 +269,7 @@ def summary_html(model: Any) -> str:
     parts = [
         f"<p><b>{html_words(title)}</b></p>",
         html_list(head),
-        html_table(table, ["", *headers, ""]),
+        notebook_table(table, ["", *headers, ""]),
         html_list(summary_notes(model)),
     ]
     return "\n".join(parts)

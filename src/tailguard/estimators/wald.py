@@ -16,8 +16,8 @@ from scipy.special import chdtrc, ndtr, ndtri
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
 from tailguard.data.declarations import listing
-from tailguard.gate.plan import NOT_ESTIMATED
-from tailguard.printable import four_digits, html_list, html_table, printable
+from tailguard.gate.plan import INTERCEPT, NOT_ESTIMATED
+from tailguard.printable import four_digits, html_list, notebook_table, printable
 
 Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
 """Coefficients or categorical columns by name, weights by name, or a matrix of weights."""
@@ -65,7 +65,10 @@ class JointTest:
         pairs = zip(self.estimate.tolist(), self.std.tolist(), strict=True)
         contrasts = [(k, *map(four_digits, pair)) for k, pair in enumerate(pairs, start=1)]
         test = ("statistic", four_digits(self.statistic)), ("df", self.df), ("p", p_words(self.p))
-        parts = [html_table(contrasts, ("contrast", "estimate", "std err")), html_table(test)]
+        parts = [
+            notebook_table(contrasts, ("contrast", "estimate", "std err")),
+            notebook_table(test),
+        ]
         return "\n".join([*parts, html_list([self.reason] if self.reason else [])])
 
 
@@ -114,6 +117,8 @@ def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
 def _weights(model: Any, contrasts: Any) -> FloatArray:
     """Return the weights of contrasts: a row per contrast, a column per coefficient."""
     names = coefficient_names(model)
+    if isinstance(contrasts, list) and all(isinstance(each, list | tuple) for each in contrasts):
+        contrasts = _as_array(contrasts)
     if isinstance(contrasts, np.ndarray):
         matrix = np.atleast_2d(contrasts)
         is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
@@ -133,6 +138,14 @@ def _weights(model: Any, contrasts: Any) -> FloatArray:
                 f"name, a list of these, or an array with {len(names)} columns; got {got}."
             )
     return _checked(np.array(rows).reshape(-1, len(names)))
+
+
+def _as_array(rows: list[Any]) -> Any:
+    """Return rows of numbers as an array; rows of other lengths or types are left as they are."""
+    try:
+        return np.asarray(rows)
+    except ValueError:  # rows of several lengths
+        return rows
 
 
 def _checked(weights: FloatArray) -> FloatArray:
@@ -206,9 +219,9 @@ def coefficient_names(model: Any) -> list[str]:
     """Return the names of the coefficients, the intercept last; with classes, names per class."""
     names = model._names() or [f"x{column}" for column in range(model.n_features_in_)]
     if np.ndim(model.coef_) > 1:
-        labels, groups = model.classes_.tolist()[1:], (names, ["(intercept)"])
+        labels, groups = model.classes_.tolist()[1:], (names, [INTERCEPT])
         return [f"{label}: {name}" for group in groups for label in labels for name in group]
-    return [*names, "(intercept)"] if model.fit_intercept else list(names)
+    return [*names, INTERCEPT] if model.fit_intercept else list(names)
 
 
 def baseline_notes(model: Any) -> list[str]:

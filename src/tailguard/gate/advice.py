@@ -9,8 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.printable import html_list, html_table, html_words
+from tailguard.printable import folded, html_list, html_words, notebook_table, screen_width
 from tailguard.privacy.guarantees import Guarantee
+
+UNFOLDED = 10_000  # characters in a line of a text that no terminal shows
 
 
 @dataclass(frozen=True)
@@ -239,14 +241,14 @@ class Advice:
         parts = [
             f"<p><b>{html_words(self.task)}</b>: {html_words(self.guarantee.describe())}, "
             f"{self._sizes()}; the recommended method comes first</p>",
-            html_table(rows, ("method", "error", "passes", "noise", "unit")),
+            notebook_table(rows, ("method", "error", "passes", "noise", "unit")),
             html_list([*self.notes, *refused]),
         ]
         return "\n".join(parts)
 
     def __str__(self) -> str:
-        """Return the table."""
-        return self.to_text()
+        """Return the table, with lines folded to the width of the terminal."""
+        return folded(self.to_text(), screen_width(UNFOLDED))
 
 
 def _shown_cell(value: float) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import require, warn_before_spending
 from tailguard.gate import Gate
-from tailguard.gate.plan import Plan, Problem, Solution
+from tailguard.gate.plan import INTERCEPT, Plan, Problem, Solution
 from tailguard.gate.record_check import RecordCheck
 from tailguard.privacy.accounting.total_cost import total_cost
 from tailguard.privacy.certificate import Certificate
@@ -138,7 +138,7 @@ class Solved(Reported):
         names = [f"x{place}" for place in range(values.size)]
         rows = [*zip(names, map(float, values), map(float, noises), strict=True)]
         if self.plan.problem.intercept:
-            rows.append(("(intercept)", solution.intercept, solution.intercept_noise_std))
+            rows.append((INTERCEPT, solution.intercept, solution.intercept_noise_std))
         return rows
 
     def _subject(self) -> str:
@@ -234,20 +234,20 @@ def run(
     return Solved(solution, certificate, assumptions, record_notes)
 
 
-def all_fits(earlier: tuple[Event, ...], event: Event, guarantee: Guarantee) -> tuple[Event, ...]:
-    """Return the events of all fits of an object; at the second fit, warn of their joint cost.
+def count_fit(fits: list[Event], event: Event, guarantee: Guarantee) -> None:
+    """Add a fit to all fits of an object and its clones; at the second, warn of their joint cost.
 
     The warning depends on plans only: the fits may have used different records.
     """
-    events = (*earlier, event)
-    if len(events) == 2:
-        cost = total_cost(Composed(events), guarantee.delta, bound_mu=True)
+    if len(fits) == 1:
+        cost = total_cost(Composed((*fits, event)), guarantee.delta, bound_mu=True)
         totals = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho}
         name, value = next((k, v) for k, v in totals.items() if v is not None)
         at_delta = "" if cost.delta is None or name != "epsilon" else f" at delta = {cost.delta:g}"
         warn_before_spending(
-            "an object is fitted a second time, and no ledger adds its fits up: if the records are "
-            f"the same, both cost {name} = {value:.4g}{at_delta} together, and each certificate "
-            "states its own fit alone; pass ledger=tg.Ledger(...) to count and to cap them."
+            "an object is fitted a second time, itself or as a clone, and no ledger adds its fits "
+            f"up: if the records are the same, both cost {name} = {value:.4g}{at_delta} together, "
+            "and each certificate states its own fit alone; pass ledger=tg.Ledger(...) to count "
+            "and to cap them."
         )
-    return events
+    fits.append(event)

@@ -20,7 +20,7 @@ from tailguard.checks import InputError, check_between, check_choice, shown
 from tailguard.gate.stage import Stage
 from tailguard.losses.base import Link, Loss, RecordLoss
 from tailguard.moments import Moment
-from tailguard.printable import four_digits, html_list, html_table, html_words
+from tailguard.printable import four_digits, html_list, html_words, notebook_table
 from tailguard.privacy.events import Composed, Event
 from tailguard.privacy.guarantees import Guarantee
 from tailguard.sets.base import ConstraintSet
@@ -252,8 +252,8 @@ class Plan:
         parts = [
             f"<p><b>{html_words(self.solver)}</b>: {html_words(self.guarantee.describe())}, "
             f"{html_words(self.problem.describe())}</p>",
-            html_table(stages, ("stage", "purpose", "releases")),
-            html_table(settings),
+            notebook_table(stages, ("stage", "purpose", "releases")),
+            notebook_table(settings),
             html_list([*self.said, *self.warnings, *self.assumptions]),
         ]
         return "\n".join(parts)
@@ -295,6 +295,8 @@ def last_lines(
 
 TOTAL_ERROR = "relative error of the predicted total"
 """The key in ``Solution.found`` of the standard error of a predicted total, over the total."""
+INTERCEPT = "(intercept)"
+"""The name of the constant in tables."""
 NOT_ESTIMATED, NO_INTERVAL = "not estimated", "no interval"
 """How a reason begins if a coefficient has no number, or no interval."""
 

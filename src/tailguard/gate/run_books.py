@@ -44,7 +44,8 @@ class RunBooks:
                 raise BudgetError(
                     f"ledger must count {unit.budget}, as this run does; it counts {ledger_unit}. "
                     "A cost in one has no counterpart in the other, and nothing is charged or "
-                    "released: use a ledger of that unit."
+                    "released: where the ledger counts persons, declare person= and max_rows=, or "
+                    "use a ledger of the run's unit."
                 )
         self.own = MemoryBooks()
         self.distance = EXACT

@@ -75,8 +75,8 @@ def check_same(ledger: str, lines: Sequence[Line], cap: Guarantee, unit: Unit) -
         )
     if unit_of(lines) != unit.budget:
         raise InputError(
-            f"ledger {ledger!r} must go on counting {unit_of(lines)}; got {unit.budget}: charge "
-            "under another name."
+            f"ledger {ledger!r} must go on counting {unit_of(lines)}; got {unit.budget}. Open it "
+            "with the same person=, or without a cap."
         )
 
 

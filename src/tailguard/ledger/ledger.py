@@ -34,7 +34,7 @@ from tailguard.ledger.lines import (
 from tailguard.ledger.run import LedgerRun
 from tailguard.ledger.store import Store, checked_path
 from tailguard.ledger.verification import OTHERS, check_continues, check_run, exported, head_of
-from tailguard.printable import html_table
+from tailguard.printable import notebook_table
 from tailguard.privacy.accounting.total_cost import COORDINATE_DISTANCE, TotalCost, total_cost
 from tailguard.privacy.books import Release, own_copy
 from tailguard.privacy.books.books import LedgerEntry
@@ -380,7 +380,7 @@ class Ledger:
     def _repr_html_(self) -> str:
         """Return the table that a notebook displays."""
         rows = [("ledger", self.name), ("cap", self.cap.describe()), ("unit", self.unit)]
-        return html_table([*rows, ("left", self.describe_left()), ("file", self.path)])
+        return notebook_table([*rows, ("left", self.describe_left()), ("file", self.path)])
 
     def __repr__(self) -> str:
         key = "" if self._key is None else f", key={self._key!r}"

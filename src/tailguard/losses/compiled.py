@@ -1,28 +1,14 @@
-"""Compile gradients of one record with Numba on first use: the library's own, and the user's.
-
-Machine code of the library's gradients is stored on disk, so they are compiled once per machine.
-"""
+"""The loop over records for a user's gradient of one record, compiled with Numba."""
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
-from tailguard.machine_code import compiled
 
 Gradient: TypeAlias = Callable[[FloatArray, FloatArray, float], Any]
 """``(weights, features, target) -> gradient`` of one record."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-# The "numpy" error model gives infinities where Python raises: a gradient never raises.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
-
-
-def compile_gradient(function: Function) -> Function:
-    """Compile ``(weights, features, target) -> gradient`` of one record."""
-    return compiled(function, "float64[::1](float64[::1], float64[::1], float64)", **OPTIONS)
 
 
 def compile_loop(gradient: Any) -> Any:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import check_integer
-from tailguard.machine_code import builds_loop
+from tailguard.machine_code import builds_loop, compiled
 
 from .base import LARGEST_EXPONENT, Link, RecordLoss
-from .compiled import Gradient, compile_gradient
+from .compiled import Gradient
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ def total_of(classes: FloatArray) -> FloatArray:
 
 @builds_loop
 def _compiled_gradient() -> Gradient:
-    return compile_gradient(_gradient)
+    # The "numpy" error model gives infinities where Python raises: a gradient never raises.
+    signature = "float64[::1](float64[::1], float64[::1], float64)"
+    return compiled(_gradient, signature, error_model="numpy", nogil=True)
 
 
 def _gradient(weights: FloatArray, features: FloatArray, target: float) -> FloatArray:

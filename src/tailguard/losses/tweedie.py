@@ -61,11 +61,8 @@ class Tweedie(PowerVariance):
     @np.errstate(all="ignore")
     def value(self, score: ArrayLike, target: ArrayLike) -> FloatArray:
         """Half the unit deviance, up to a term of the target alone."""
-        scores, capped_scores, p = (
-            np.asarray(score, dtype=np.float64),
-            bounded_exponent(score),
-            self.power,
-        )
+        scores, capped_scores = np.asarray(score, dtype=np.float64), bounded_exponent(score)
+        p = self.power
         target_term = np.multiply(target, np.exp((1.0 - p) * capped_scores)) / (p - 1.0)
         value: FloatArray = np.exp((2.0 - p) * capped_scores) / (2.0 - p) + target_term
         beyond = scores - capped_scores

@@ -123,10 +123,10 @@ def furthest_direction(offsets: FloatArray, count: int) -> tuple[float, FloatArr
         return 0.0, np.eye(1, n_dimensions)[0]
     scaled = offsets / scale
     if n_dimensions == 2 and n_points <= 50:  # some 2500 directions
-        distance, direction = _best_direction(scaled, _ties(scaled), count)
-        return distance * scale, direction
-    searched = [_search_direction(scaled, start, count) for start in _starts(scaled)]
-    distance, direction = _best_direction(scaled, np.array(searched), count)
+        tried = _ties(scaled)
+    else:
+        tried = np.array([_search_direction(scaled, start, count) for start in _starts(scaled)])
+    distance, direction = _best_direction(scaled, tried, count)
     return distance * scale, direction
 
 

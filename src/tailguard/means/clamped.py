@@ -14,16 +14,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.checks import InputError, check_integer, check_positive, shown
-from tailguard.gate.plan import Problem
+from tailguard.checks import InputError, shown
 from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanExample, MeanFacts
-from tailguard.means.coordinate_wise import (
-    CoordinateMean,
-    CoordinateWise,
-    chosen_groups,
-    theory_groups,
-)
+from tailguard.means.coordinate_wise import GroupedMean, GroupedMedian
 from tailguard.means.formulas import checked, cut_factor, moment_scale
 from tailguard.moments import Moment
 from tailguard.privacy.events import Laplace
@@ -35,7 +29,7 @@ FEWEST_MOMENT_UNITS = 10.0
 
 
 @dataclass(frozen=True)
-class ClampedMean(CoordinateMean):
+class ClampedMean(GroupedMean):
     """Median over groups of the means of ``clamp(slope * row)``; the state is the weight vector.
 
     Attributes
@@ -59,14 +53,7 @@ class ClampedMean(CoordinateMean):
     1.2
     """
 
-    threshold: float
-    n_groups: int
-
     name = "clamped median of means"
-
-    def __post_init__(self) -> None:
-        check_positive("threshold", self.threshold)
-        check_integer("n_groups", self.n_groups, minimum=1)
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -80,14 +67,9 @@ class ClampedMean(CoordinateMean):
         """Clipping at ``3 * threshold``."""
         return CoordinateBound("clamped", 3.0 * self.threshold)
 
-    @property
-    def group_count(self) -> int:
-        """The number of groups whose means the median combines."""
-        return self.n_groups
-
 
 @dataclass(frozen=True)
-class Clamped(CoordinateWise):
+class Clamped(GroupedMedian):
     """Median over groups of the means of entries clipped at three times a threshold.
 
     Attributes
@@ -111,12 +93,11 @@ class Clamped(CoordinateWise):
     Examples
     --------
     >>> import tailguard as tg
+    >>> from tailguard.gate.plan import Problem
     >>> plan = Clamped().plan(Problem(None, 100_000, 10, moment=tg.Moment(2.0, 1.0)), tg.ZCDP(0.5))
     >>> plan.settings["groups"], round(plan.settings["threshold"], 4)
     (22, 149.5349)
     """
-
-    n_groups: int | None = None
 
     name = "clamped"
     example = MeanExample(
@@ -129,12 +110,6 @@ class Clamped(CoordinateWise):
     def query(self, units: Units, threshold: float, groups: int) -> ClampedMean:
         """Return the query at a threshold."""
         return ClampedMean(None, units, threshold, groups)
-
-    def groups(self, problem: Problem) -> int:
-        """Return the number of groups whose means the median combines."""
-        if self.n_groups is not None:
-            return chosen_groups(self.n_groups, problem)
-        return theory_groups(problem, self.failure_probability)
 
     def moment_level(self, facts: MeanFacts, budget: Share, groups: int) -> Level:
         """Return the threshold of Corollary 4.2 for central moments of order 2 and above."""

@@ -62,7 +62,7 @@ from tailguard.means.formulas import clipping_bias, gradient_clip_norm, mean_cli
 from tailguard.means.private_units import PrivateUnits, ReleasedUnits, planned_total, released_total
 from tailguard.moments import Moment
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
@@ -70,7 +70,7 @@ MOST_SHELLS = 4  # by trial, like the ratios of their radii
 
 
 @dataclass(frozen=True)
-class ClippedShells(GaussianQuery):
+class ClippedShells(SumQuery):
     """Means of the rows' parts in the shells between ``radii``; the state is not used.
 
     Attributes
@@ -101,9 +101,6 @@ class ClippedShells(GaussianQuery):
     radii: tuple[float, ...]
 
     name = "clipped mean by shells"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.checks import InputError, check_integer, check_open_unit
+from tailguard.checks import check_integer, check_open_unit, check_positive
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
@@ -61,7 +61,7 @@ from tailguard.means.base import (
     mean_solution,
     noise_std_of,
 )
-from tailguard.means.formulas import CENTRE_LOSS, whole_groups
+from tailguard.means.formulas import CENTRE_LOSS, check_group_count, whole_groups
 from tailguard.means.formulas import group_count as unrounded_groups
 from tailguard.means.magnitude_distribution import BIAS_SHARE, MagnitudeDistribution
 from tailguard.means.private_units import PrivateUnits
@@ -133,9 +133,7 @@ class CoordinateMean(GaussianQuery):
         return self._sensitivity(n_rows, "l1", self.units.size)
 
     def _sensitivity(self, n_rows: int, norm: Norm, norm_of_ones: float) -> Sensitivity:
-        if self.group_count > n_rows:
-            raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {self.group_count}.")
-        smallest = n_rows // self.group_count
+        smallest = n_rows // check_group_count(self.group_count, n_rows)
         limit = self.bound.limit
         share = norm_of_ones / (smallest * self.middles)
         return Sensitivity(
@@ -169,6 +167,23 @@ class CoordinateMean(GaussianQuery):
             "n_groups": self.group_count,
             "coordinates": self.units.size,
         }
+
+
+@dataclass(frozen=True)
+class GroupedMean(CoordinateMean):
+    """Base of the queries of a median over groups; ``threshold`` bounds the entries."""
+
+    threshold: float
+    n_groups: int
+
+    def __post_init__(self) -> None:
+        check_positive("threshold", self.threshold)
+        check_integer("n_groups", self.n_groups, minimum=1)
+
+    @property
+    def group_count(self) -> int:
+        """The number of groups whose means the median combines."""
+        return self.n_groups
 
 
 @dataclass(frozen=True)
@@ -263,6 +278,19 @@ class CoordinateWise(MeanMethod):
         return noise_std_of(query, problem.n_rows, problem.n_features, budget)
 
 
+@dataclass(frozen=True)
+class GroupedMedian(CoordinateWise):
+    """Base of the methods that release a ``GroupedMean``, by default of the papers' groups."""
+
+    n_groups: int | None = None
+
+    def groups(self, problem: Problem) -> int:
+        """Return the number of groups whose means the median combines."""
+        if self.n_groups is None:
+            return theory_groups(problem, self.failure_probability)
+        return check_integer("n_groups", self.n_groups, minimum=1, maximum=problem.n_rows)
+
+
 @lru_cache(maxsize=16)  # plans for tables of many sizes assume the same distribution
 def _biases(method: CoordinateWise, distribution: MagnitudeDistribution, groups: int) -> FloatArray:
     """Return, for each point as the threshold, the mean amount that it cuts off an entry."""
@@ -278,8 +306,3 @@ def theory_groups(problem: Problem, failure_probability: float) -> int:
     """Return the papers' number of groups, rounded to an even number, at most half of the rows."""
     count = unrounded_groups(n_features=problem.n_features, failure_probability=failure_probability)
     return whole_groups(count, n_rows=problem.n_rows)
-
-
-def chosen_groups(n_groups: int, problem: Problem) -> int:
-    """Check a number of groups that the user chose: at most the number of rows."""
-    return check_integer("n_groups", n_groups, minimum=1, maximum=problem.n_rows)

@@ -123,6 +123,13 @@ def tail_power(ratio: float, moment_order: float) -> float:
     return math.pow(ratio, 1.0 - 1.0 / moment_order)
 
 
+def check_group_count(n_groups: int, n_rows: int) -> int:
+    """Check a number of groups: at most the number of records."""
+    if check_integer("n_groups", n_groups, minimum=1) > n_rows:
+        raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
+    return n_groups
+
+
 @checked
 def group_count(*, n_features: int, failure_probability: float = FAILURE_PROBABILITY) -> float:
     """Return the theory's number of groups, ``4 log(2 d / failure_probability)``, unrounded.

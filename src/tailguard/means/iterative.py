@@ -59,7 +59,7 @@ from tailguard.means.base import (
     usable_share,
 )
 from tailguard.means.centres import CENTRES, LEVEL, STARTS, Estimate, centre_of, own_centre
-from tailguard.means.formulas import CENTRE_LOSS, mean_clip_norm
+from tailguard.means.formulas import CENTRE_LOSS, check_group_count, mean_clip_norm
 from tailguard.means.private_units import PrivateUnits
 from tailguard.moments import Moment
 from tailguard.privacy.accounting.gaussian import epsilon_of
@@ -186,13 +186,6 @@ def group_edges(n_rows: int, n_groups: int) -> IntArray:
     return np.arange(n_groups + 1) * n_rows // n_groups
 
 
-def check_group_count(n_groups: int, n_rows: int) -> int:
-    """Check a number of groups: at most the number of records."""
-    if check_integer("n_groups", n_groups, minimum=1) > n_rows:
-        raise InputError(f"n_groups must be at most n_rows = {n_rows}; got {n_groups}.")
-    return n_groups
-
-
 @dataclass(frozen=True)
 class Iterative(MeanMethod):
     """Centre of the noised means of random groups of clipped rows.
@@ -262,22 +255,17 @@ class Iterative(MeanMethod):
 
     def run(self, plan: Plan, gate: Gate) -> Solution:
         """Release the means of all groups, and return their centre."""
-        if len(plan.stages) == 1:
-            units = Units.raw(gate.n_features, intercept=False)
-            return self._answer(plan, gate, units, float(plan.settings["clip norm"]), 1.0)
-        released = PrivateUnits.planned(plan, "norm").release(gate)
-        mu, n_groups = plan.stage("mean").mu, plan.stage("mean").n_blocks
-        radius = released.distribution.radius(
-            _noise_per_unit(gate.n_records, gate.n_features, mu / math.sqrt(n_groups))
-        )
-        mean_slope = released.mean_slope(radius)
-        return self._answer(plan, gate, released.units, radius, mean_slope)
-
-    def _answer(
-        self, plan: Plan, gate: Gate, units: Units, clip_norm: float, mean_slope: float
-    ) -> Solution:
         stage = plan.stage("mean")
         n_groups = stage.n_blocks
+        if len(plan.stages) == 1:
+            units, mean_slope = Units.raw(gate.n_features, intercept=False), 1.0
+            clip_norm = float(plan.settings["clip norm"])
+        else:
+            released = PrivateUnits.planned(plan, "norm").release(gate)
+            combined_mu, units = stage.mu / math.sqrt(n_groups), released.units
+            unit_noise = _noise_per_unit(gate.n_records, gate.n_features, combined_mu)
+            clip_norm = released.distribution.radius(unit_noise)
+            mean_slope = released.mean_slope(clip_norm)
         groups = gate.partition(GROUPS, n_groups, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)
         n_rows = groups[0].n_rows

@@ -23,11 +23,8 @@ from tailguard.means.coordinate_wise import CoordinateMean, CoordinateWise
 from tailguard.means.formulas import checked
 from tailguard.moments import Moment
 from tailguard.queries.coordinates import CoordinateBound
+from tailguard.queries.soft_truncation import soft_limit
 from tailguard.queries.units import Units
-
-# Supremum of the soft truncation x - x^3 / 6, reached at sqrt(2). The 2 sqrt(2) / 2 in the
-# paper's text is a misprint; its equation (6) has this value.
-TRUNCATION_LIMIT = 2.0 * math.sqrt(2.0) / 3.0
 
 
 @dataclass(frozen=True)
@@ -160,7 +157,7 @@ def psi_limit(*, smoothing: float) -> float:
 
     *Reference.* Wang and others 2020, equation (9), in the limit.
     """
-    return TRUNCATION_LIMIT * math.erf(math.sqrt(smoothing / 2.0))
+    return soft_limit(smoothing)
 
 
 @checked

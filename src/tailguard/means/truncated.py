@@ -14,23 +14,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailguard.checks import check_integer, check_positive
 from tailguard.gate.plan import Problem
 from tailguard.gate.stage import Share
 from tailguard.means.base import Level, MeanExample, MeanFacts
-from tailguard.means.coordinate_wise import (
-    CoordinateMean,
-    CoordinateWise,
-    chosen_groups,
-    theory_groups,
-)
+from tailguard.means.coordinate_wise import GroupedMean, GroupedMedian
 from tailguard.moments import Moment
 from tailguard.queries.coordinates import CoordinateBound
 from tailguard.queries.units import Units
 
 
 @dataclass(frozen=True)
-class TruncatedMean(CoordinateMean):
+class TruncatedMean(GroupedMean):
     """Median over groups of the means of truncated ``slope * row``; the state is the weight vector.
 
     Attributes
@@ -54,14 +48,9 @@ class TruncatedMean(CoordinateMean):
     0.4
     """
 
-    threshold: float
     n_groups: int = 1
 
     name = "truncated median of means"
-
-    def __post_init__(self) -> None:
-        check_positive("threshold", self.threshold)
-        check_integer("n_groups", self.n_groups, minimum=1)
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -75,14 +64,9 @@ class TruncatedMean(CoordinateMean):
         """Entries beyond ``threshold`` become zero."""
         return CoordinateBound("truncated", self.threshold)
 
-    @property
-    def group_count(self) -> int:
-        """The number of groups whose means the median combines."""
-        return self.n_groups
-
 
 @dataclass(frozen=True)
-class Truncated(CoordinateWise):
+class Truncated(GroupedMedian):
     """Median over groups of the means of entries, where those beyond a threshold count as zero.
 
     Attributes
@@ -112,8 +96,6 @@ class Truncated(CoordinateWise):
     36.61
     """
 
-    n_groups: int | None = None
-
     name = "truncated"
     example = MeanExample(
         {"threshold": 50.0},
@@ -129,9 +111,8 @@ class Truncated(CoordinateWise):
 
     def groups(self, problem: Problem) -> int:
         """Return the number of groups whose means the median combines."""
-        if self.n_groups is not None:
-            return chosen_groups(self.n_groups, problem)
-        return 1 if problem.n_features == 1 else theory_groups(problem, self.failure_probability)
+        alone = self.n_groups is None and problem.n_features == 1
+        return 1 if alone else super().groups(problem)
 
     def raw_moment(self, facts: MeanFacts) -> Moment:
         """Return the stated moment about zero, of an order up to 2."""

@@ -36,7 +36,7 @@ from itertools import accumulate
 import numpy as np
 
 from tailguard.array_types import IntArray
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.machine_code import builds_loop, compiled, read_only
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.accounting.total_cost import Distance
 from tailguard.privacy.decimals import decimals
@@ -121,13 +121,8 @@ def discrete_gaussian(size: int, levels: int, source: Source) -> IntArray:
 
 @builds_loop
 def _compiled_draws() -> Callable[[Words, IntArray, Words, IntArray], bool]:
-    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
-
-    # A loop for read-only arrays takes writable ones too.
-    words = types.Array(types.uint64, 1, "C", readonly=True)
-    cells = types.Array(types.int64, 1, "C", readonly=True)
-    signature = types.boolean(words, cells, words, types.int64[::1])
-    return compiled(_widened_draws, signature, nogil=True)
+    words, cells = read_only("uint64"), read_only("int64")
+    return compiled(_widened_draws, f"boolean({words}, {cells}, {words}, int64[::1])", nogil=True)
 
 
 def _widened_draws(words: Words, first_cell: IntArray, upper: Words, noise: IntArray) -> bool:

@@ -20,14 +20,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailguard.array_types import IntArray
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.machine_code import builds_loop, compiled, read_only
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.decimals import decimals
 
@@ -95,11 +95,8 @@ def _fill(noise: IntArray, log2_scale: int, source: Source) -> None:
 
 @builds_loop
 def _compiled_differences() -> Callable[[Words, Words, IntArray], bool]:
-    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
-
-    words = types.Array(types.uint64, 1, "C", readonly=True)  # or writable
-    signature = types.boolean(words, words, types.int64[::1])
-    return compiled(_digit_differences, signature, nogil=True)
+    words = read_only("uint64")
+    return compiled(_digit_differences, f"boolean({words}, {words}, int64[::1])", nogil=True)
 
 
 def _digit_differences(words: Words, thresholds: Words, noise: IntArray) -> bool:
@@ -165,13 +162,5 @@ def _coin(digit: int, log2_scale: int) -> Callable[[], Decimal]:
     """Return a function for the probability of a digit, or of one more overflow."""
     doublings = digit - log2_scale
     if doublings == _DOUBLINGS:
-        return _overflow_probability
-    return partial(_digit_probability, doublings)
-
-
-def _digit_probability(doublings: int) -> Decimal:
-    return 1 / (1 + (Decimal(2) ** doublings).exp())
-
-
-def _overflow_probability() -> Decimal:
-    return Decimal(-(2**_DOUBLINGS)).exp()
+        return lambda: Decimal(-(2**_DOUBLINGS)).exp()
+    return lambda: 1 / (1 + (Decimal(2) ** doublings).exp())

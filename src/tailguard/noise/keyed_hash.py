@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tailguard.array_types import FloatArray, IntArray
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.machine_code import builds_loop, compiled, read_only
 from tailguard.noise.orders import ranked
 from tailguard.noise.sources import CryptographicSource, SimulationSource, Source, Words
 
@@ -101,10 +101,7 @@ def _hashed(words: Words, key: Words) -> Words:
 
 @builds_loop
 def _compiled_sip() -> Callable[[Words, np.uint64, np.uint64, Words], None]:
-    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
-
-    words = types.Array(types.uint64, 1, "C", readonly=True)
-    signature = types.void(words, types.uint64, types.uint64, types.uint64[::1])
+    signature = f"void({read_only('uint64')}, uint64, uint64, uint64[::1])"
     return compiled(_sip, signature, nogil=True)
 
 

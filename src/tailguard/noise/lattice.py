@@ -64,13 +64,14 @@ _LATTICES = {
 }
 
 
-def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
-    """Compute lattice and noise of a Gaussian release that spends at most ``mu``.
+def lattice_calibration(mechanism: str, sensitivity: Sensitivity, share: float) -> Calibration:
+    """Compute lattice and noise of a release that spends at most ``share``, a mu or an epsilon.
 
     Guarantee
     ---------
-    Discrete Gaussian noise of this calibration makes the release ``share``-GDP, and ``share`` is
-    at most ``mu``. The rounding of chunk sums is charged; the module's docstring has the proof.
+    Discrete noise of this calibration makes a ``"gaussian"`` release ``share``-GDP and a
+    ``"laplace"`` release ``share``-DP, pure, and the calibration's ``share`` is at most the given
+    one. The rounding of chunk sums is charged; the module's docstring has the proof.
 
     Edge cases
     ----------
@@ -79,30 +80,16 @@ def gaussian_calibration(sensitivity: Sensitivity, mu: float) -> Calibration:
 
     Reference
     ---------
-    Dong, Roth and Su 2022, Theorem 2.7 (a Gaussian mechanism is GDP).
+    Dong, Roth and Su 2022, Theorem 2.7 (a Gaussian mechanism is GDP); Dwork, McSherry, Nissim and
+    Smith 2006, Proposition 1 (the Laplace mechanism).
     """
-    size_term = _ROUNDING * sensitivity.roundings * math.sqrt(sensitivity.size)
-    return _calibrate(sensitivity, "gaussian", "l2", check_positive("mu", mu), size_term)
-
-
-def laplace_calibration(sensitivity: Sensitivity, epsilon: float) -> Calibration:
-    """Compute lattice and noise of a Laplace release that spends at most ``epsilon``.
-
-    Guarantee
-    ---------
-    Discrete Laplace noise of this calibration makes the release ``share``-DP, pure, and ``share``
-    is at most ``epsilon``. The rounding of chunk sums is charged as for Gaussian noise.
-
-    Edge cases
-    ----------
-    As for :func:`gaussian_calibration`.
-
-    Reference
-    ---------
-    Dwork, McSherry, Nissim and Smith 2006, Proposition 1 (the Laplace mechanism).
-    """
-    size_term = _ROUNDING * sensitivity.roundings * sensitivity.size
-    return _calibrate(sensitivity, "laplace", "l1", check_positive("epsilon", epsilon), size_term)
+    norm, unit = ("l2", "mu") if mechanism == "gaussian" else ("l1", "epsilon")
+    check_positive(unit, share)
+    if sensitivity.norm != norm:
+        raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
+    norm_of_ones = math.sqrt(sensitivity.size) if norm == "l2" else sensitivity.size
+    size_term = _ROUNDING * sensitivity.roundings * norm_of_ones
+    return Calibration(sensitivity, mechanism, *_finest(sensitivity, mechanism, share, size_term))
 
 
 def with_roundings(calibration: Calibration, roundings: int, share: float) -> Calibration:
@@ -110,18 +97,7 @@ def with_roundings(calibration: Calibration, roundings: int, share: float) -> Ca
     before = calibration.sensitivity
     if before.integer or roundings == before.roundings:
         return calibration
-    calibrate = gaussian_calibration if calibration.mechanism == "gaussian" else laplace_calibration
-    return calibrate(replace(before, roundings=roundings), share)
-
-
-def _calibrate(
-    sensitivity: Sensitivity, mechanism: str, norm: str, share: float, size_term: float
-) -> Calibration:
-    """Calibrate on the finest lattice on which the statistic fits."""
-    if sensitivity.norm != norm:
-        raise InputError(f"sensitivity must be in the {norm} norm; got {sensitivity.norm}.")
-    numbers = _finest(sensitivity, mechanism, share, size_term)
-    return Calibration(sensitivity, mechanism, *numbers)
+    return lattice_calibration(calibration.mechanism, replace(before, roundings=roundings), share)
 
 
 # A plan and its run need the same numbers. A calibration itself is not cached: whoever changed its
@@ -244,8 +220,7 @@ class LatticeMechanism:
 
     def calibrate(self, sensitivity: Sensitivity, share: float) -> Calibration:
         """Choose lattice and noise for a release that spends at most ``share``, a mu or epsilon."""
-        calibrate = gaussian_calibration if self.name == "gaussian" else laplace_calibration
-        return calibrate(sensitivity, share)
+        return lattice_calibration(self.name, sensitivity, share)
 
     def event(self, calibration: Calibration) -> events.Event:
         """Return what one release of this calibration costs."""

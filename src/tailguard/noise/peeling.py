@@ -38,8 +38,7 @@ from tailguard.noise.discrete_laplace import discrete_laplace
 from tailguard.noise.lattice import (
     ANSWER_LIMIT,
     check_calibrated,
-    gaussian_calibration,
-    laplace_calibration,
+    lattice_calibration,
     lattice_noise,
 )
 from tailguard.noise.sources import Source, Words
@@ -202,12 +201,8 @@ class Peeling:
         check_integer("n_selected", n_selected, minimum=0, maximum=sensitivity.size - n_free)
         factor = share_factor(self.name, n_selected, n_free)
         # Calibrated for one entry, for which all norms agree.
-        if self.name == "peeled-gaussian":
-            entry = replace(sensitivity, norm="l2", size=1)
-            one_entry = gaussian_calibration(entry, share / factor)
-        else:
-            entry = replace(sensitivity, norm="l1", size=1)
-            one_entry = laplace_calibration(entry, share / factor)
+        entry = replace(sensitivity, norm="l2" if self.name == "peeled-gaussian" else "l1", size=1)
+        one_entry = lattice_calibration(self.name.removeprefix("peeled-"), entry, share / factor)
         return PeelingCalibration(
             sensitivity=sensitivity,
             mechanism=self.name,

@@ -26,9 +26,8 @@ Box and Muller 1958; Mironov 2012 (why float noise is unsafe).
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache
 
 import numpy as np
@@ -47,12 +46,7 @@ NORMAL_VARIATION = 2.0**-119
 WORDS = 6  # 384 binary digits for the radius, and as many for the angle
 RANGE = Decimal(2 ** (64 * WORDS))
 MIDDLE = sum(2**63 << 64 * place for place in range(WORDS))
-DIGITS = 120
-
-
-def precisely() -> AbstractContextManager[Context]:
-    """Return the decimal context in which normals are computed."""
-    return decimals(DIGITS)
+DIGITS = 120  # of the decimal arithmetic in which normals are computed
 
 
 def exact_normals(size: int, source: Source) -> list[Decimal]:
@@ -66,7 +60,7 @@ def exact_normals(size: int, source: Source) -> list[Decimal]:
     data, width = source.words(2 * WORDS * size).astype(">u8").tobytes(), 8 * WORDS
     # Two whole numbers of 384 uniform binary digits for each normal.
     numbers = [int.from_bytes(data[first : first + width]) for first in range(0, len(data), width)]
-    with precisely():
+    with decimals(DIGITS):
         return list(map(_normal, numbers[::2], numbers[1::2]))
 
 
@@ -182,7 +176,7 @@ class SmoothMechanism:
         values = np.clip(np.nan_to_num(answer.value, nan=0.0), -limit, limit)
         scales = np.clip(np.nan_to_num(answer.scale, nan=ceiling), floor, ceiling)
         noise, shape = exact_normals(calibration.size, source), SMOOTH_NOISE[self.name]
-        with precisely():
+        with decimals(DIGITS):
             per_scale, grid = 1 / Decimal(calibration.shift), Decimal(calibration.grid)
             steps = [
                 _round((Decimal(value) + Decimal(scale) * per_scale * shape(number)) / grid)

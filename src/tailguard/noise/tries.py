@@ -12,8 +12,9 @@ Devroye 1986, Section III.2 (inversion by sequential search).
 from decimal import Decimal
 
 from tailguard.noise.orders import random_sample
-from tailguard.noise.smooth import WORDS, precisely
+from tailguard.noise.smooth import DIGITS, WORDS
 from tailguard.noise.sources import Source
+from tailguard.privacy.decimals import decimals
 from tailguard.privacy.tries import NumberOfTries
 
 
@@ -25,7 +26,7 @@ def draw_number_of_tries(tries: NumberOfTries, source: Source) -> int:
     Within 1e-26 of the law, in total variation, if the source's words are independent and uniform.
     """
     words = source.words(WORDS)
-    with precisely():
+    with decimals(DIGITS):
         uniform = Decimal(int.from_bytes(words.astype(">u8").tobytes())) / 2 ** (64 * WORDS)
         number, chance = 1, tries.first_chance()
         total = chance

@@ -22,7 +22,6 @@ KINDS = (
     solvers.ShrinkingLocalised,
 )
 CASES: dict[str, Callable[[], ThresholdCase]] = {
-    f"solver {kind.name}": partial(lonely_case, kind.name, kind(**kind.example.shown or {}))
-    for kind in KINDS
+    f"solver {kind.name}": partial(lonely_case, kind(**kind.example.shown or {})) for kind in KINDS
 }
 """Row name -> audit."""

@@ -19,10 +19,10 @@ from tailguard.checks import (
     check_methods,
     check_open_unit,
     check_positive,
-    shown,
 )
 from tailguard.data.matrices import to_matrix, to_matrix_or_vector, to_vector
 from tailguard.losses.base import Loss
+from tailguard.means.formulas import check_facts
 from tailguard.noise.orders import random_partition
 from tailguard.noise.sources import make_source
 
@@ -76,11 +76,7 @@ def robust_mean(
     >>> bool(abs(robust_mean(x, moment_bound=1.0)) < 0.05)
     True
     """
-    if not 0.0 < check_open_unit("failure_probability", failure_probability) <= 0.5:
-        raise InputError(
-            "failure_probability must be a number above 0 and at most 0.5; "
-            f"got {shown(failure_probability)}."
-        )
+    check_facts(failure_probability=failure_probability)
     values, single = to_matrix_or_vector(X)
     values = values.astype(np.float64)
     if not values.size:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tailguard.checks import InputError, check_count, check_finite, check_given, check_open_unit
+from tailguard.checks import InputError, check_count, check_given, check_open_unit
 from tailguard.estimators.mean import MeanResult
 from tailguard.estimators.mean import mean as estimate
 from tailguard.gate import Gate
@@ -36,10 +36,10 @@ from tailguard.means.base import (
     MeanFacts,
     MeanMethod,
     MeanPlan,
-    check_level,
     mean_solution,
 )
 from tailguard.means.clipped import ClippedShells
+from tailguard.papers.ksu2020 import check_place
 from tailguard.queries.units import Units
 
 LAST_SHARE = 0.75  # of the budget for the last round, as in the paper; the others share the rest
@@ -93,11 +93,7 @@ class CoinPress(MeanMethod):
         """Choose the rounds and their radii from public numbers."""
         if facts.pure:
             raise InputError("guarantee must not be PureDP for CoinPress: its noise is Gaussian.")
-        if facts.moment is not None or facts.problem.unit is not None:
-            raise InputError("moment must not be given for CoinPress, which takes scale=.")
-        for name in ("radius", "scale"):
-            check_level(name, getattr(self, name))
-        check_finite("center", self.center)
+        check_place(self, facts)
         check_given(self, check_count, "n_rounds")
         check_open_unit("failure_probability", self.failure_probability)
         counts = range(1, MOST_ROUNDS + 1) if self.n_rounds is None else (self.n_rounds,)

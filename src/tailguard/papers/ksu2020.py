@@ -104,12 +104,8 @@ class RangeThenMean(MeanMethod):
 
     def plan_from(self, facts: MeanFacts) -> MeanPlan:
         """Choose bins and half-width from public numbers."""
-        if facts.moment is not None or facts.problem.unit is not None:
-            raise InputError("moment must not be given for RangeThenMean, which takes scale=.")
-        for name in ("radius", "scale"):
-            check_level(name, getattr(self, name))
+        check_place(self, facts)
         check_order(self.order)
-        check_finite("center", self.center)
         histogram, last = self._stages(facts)
         cut = self._cut(facts.n_rows, facts.n_features, last)
         noise = noise_std_of(self._mean(np.zeros(facts.n_features), cut), *_sizes(facts, last))
@@ -183,6 +179,16 @@ class RangeThenMean(MeanMethod):
         if last.share is not None:
             return REACH * self.scale + parameters.mean_threshold_pure(**known, epsilon=last.mu)
         return REACH * self.scale + parameters.mean_threshold(**known, rho=last.mu**2 / 2.0)
+
+
+def check_place(method: Any, facts: MeanFacts) -> None:
+    """Refuse a moment beside the method's scale, and numbers that are no place of the mean."""
+    if facts.moment is not None or facts.problem.unit is not None:
+        name = type(method).__name__
+        raise InputError(f"moment must not be given for {name}, which takes scale=.")
+    for name in ("radius", "scale"):
+        check_level(name, getattr(method, name))
+    check_finite("center", method.center)
 
 
 def _sizes(facts: MeanFacts, stage: Stage) -> tuple[int, int, Any]:

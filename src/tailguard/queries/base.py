@@ -26,7 +26,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, Rows, Together, summation_slack
 from tailguard.data.rows.threads import one_blas_thread
-from tailguard.noise.lattice import gaussian_calibration, laplace_calibration, with_roundings
+from tailguard.noise.lattice import lattice_calibration, with_roundings
 from tailguard.noise.smooth import SmoothAnswer
 from tailguard.privacy.books import Release
 from tailguard.privacy.books.blocks import Blocks
@@ -133,7 +133,7 @@ class GaussianQuery(Query):
 
     def calibrate(self, n_rows: int, n_features: int, mu: float) -> Calibration:
         """Choose lattice and noise so that the release spends at most ``mu``."""
-        return gaussian_calibration(self.sensitivity(n_rows, n_features), mu)
+        return lattice_calibration("gaussian", self.sensitivity(n_rows, n_features), mu)
 
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the vector moves in l1 norm; refuse if it has no epsilon-DP form."""
@@ -144,7 +144,8 @@ class GaussianQuery(Query):
 
     def calibrate_pure(self, n_rows: int, n_features: int, epsilon: float) -> Calibration:
         """Choose lattice and Laplace noise so that the release is ``epsilon``-DP, or refuse."""
-        return laplace_calibration(self.pure_sensitivity(n_rows, n_features), epsilon)
+        sensitivity = self.pure_sensitivity(n_rows, n_features)
+        return lattice_calibration("laplace", sensitivity, epsilon)
 
     def read_state(self, state: Any) -> Any:
         """Return the state as the loop needs it, or refuse it; reads no record."""
@@ -159,6 +160,17 @@ class GaussianQuery(Query):
     def sum_block(self, block: RecordBlock, state: Any, grid: float) -> IntArray:
         """Add up one block of records on a lattice, at the state that ``read_state`` returned."""
         raise TypeError(f"{type(self).__name__} must define sum_block.")
+
+
+class SumQuery(GaussianQuery):
+    """Base of queries that add up contributions of records, whose proofs cover weights and persons.
+
+    ``takes_weights`` and ``takes_persons`` state what ``sum_block`` must do with these.
+    """
+
+    places: ClassVar[Places] = "none"
+    takes_weights = True
+    takes_persons = True
 
 
 class SmoothQuery(Query):

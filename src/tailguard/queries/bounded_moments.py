@@ -48,7 +48,7 @@ from tailguard.data.rows.base import (
     shrink,
 )
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.units import Units
 
@@ -63,7 +63,7 @@ MOVE, MOVE_L1, MOVE_L1_OF_GROUPS = 2.0, 2.812, 4.0
 
 
 @dataclass(frozen=True)
-class BoundedMoments(GaussianQuery):
+class BoundedMoments(SumQuery):
     """Per group and column, sums of cut cells and of their squares, in units of the radius.
 
     The state is ``(centre, radius)``, two matrices with a row per group and an entry per column.
@@ -94,9 +94,6 @@ class BoundedMoments(GaussianQuery):
     by: Indicators = ()
 
     name = "first and second moments of cells"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -158,7 +155,7 @@ class BoundedMoments(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class CellProducts(GaussianQuery):
+class CellProducts(SumQuery):
     """Sums of products of standardised cells of all pairs of columns, rows cut to norm 1.
 
     The state is ``(centre, radius)``, two matrices of one row. The answer is a symmetric matrix.
@@ -186,9 +183,6 @@ class CellProducts(GaussianQuery):
     columns: tuple[int, ...]
 
     name = "products of pairs of cells"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

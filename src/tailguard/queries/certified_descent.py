@@ -288,7 +288,9 @@ def gradient_error(
     summation = (2.0 * min(n_rows, CHUNK_ROWS) + size) * ROUNDOFF * clip_norm
     rounding = math.sqrt(size) * grid * math.ceil(n_rows / CHUNK_ROWS) / n_rows
     steepest = loss.slope_bound()
-    steepest = steepest if math.isfinite(steepest) else 0.0  # the clip bounds relative errors
+    if not math.isfinite(steepest):
+        # The clip bounds relative errors. A slope 1 - target / mean errs by roundoffs of 1, too.
+        steepest = float(loss.link.log)
     return summation + rounding + SLOPE_ROUNDOFF * (clip_norm + steepest * row_limit)
 
 

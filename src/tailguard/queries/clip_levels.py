@@ -21,6 +21,7 @@ influence: bounded in the metric of its own covariance); Zhao et al. 2024, Algor
 mean). ``means/clipped.py`` has the same shells for rows.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,42 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_positive, require
 from tailguard.data.rows.base import RecordBlock, shrink
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.view import View, add_scaled, check_levels, level_factors
 
 
+class LevelSums(SumQuery):
+    """Base of sums at several levels, released together, each in a unit of its own."""
+
+    view: View
+    levels: tuple[float, ...]
+
+    @property
+    @abstractmethod
+    def level_units(self) -> FloatArray:
+        """The unit in which the sum of each level is released."""
+
+    @property
+    @abstractmethod
+    def norm_limit(self) -> float:
+        """The largest norm of one record's contribution, in these units."""
+
+    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
+        """State the sensitivity of the sums of all levels together."""
+        return sum_sensitivity(self.norm_limit, len(self.levels) * self.view.width, n_rows)
+
+    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
+        """Return means in the units of the view, one row per level."""
+        means = np.reshape(noised, (len(self.levels), -1))
+        return means * (self.level_units / n_rows)[:, None]
+
+    def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
+        """Return the standard deviation of the noise of each level's mean; public numbers only."""
+        return self.calibrate(n_rows, n_features, mu).noise_std * self.level_units / n_rows
+
+
 @dataclass(frozen=True, eq=False)
-class LevelGradients(GaussianQuery):
+class LevelGradients(LevelSums):
     """Means of ``(clip(slope, h_k) - clip(slope, h_{k-1})) * row``, one row per level.
 
     The state is the vector of weights of the standardised coordinates.
@@ -78,24 +109,16 @@ class LevelGradients(GaussianQuery):
     shares: tuple[float, ...] = (1.0,)
 
     name = "sum of clipped gradients by level"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
-    def _units(self) -> FloatArray:
-        """The unit in which each increment is released: its width over its share."""
+    def level_units(self) -> FloatArray:
+        """The widths of the increments over their shares."""
         return np.diff([0.0, *self.levels]) / np.array(self.shares)
 
     @property
     def norm_limit(self) -> float:
         """The largest norm of one record's contribution."""
         return self.row_limit * float(np.linalg.norm(self.shares))
-
-    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of all increments, each times its share over its width."""
-        size = len(self.levels) * self.view.width
-        return sum_sensitivity(self.norm_limit, size, n_rows)
 
     def read_state(self, state: FloatArray) -> FloatArray:
         """Return the weights of the standardised coordinates."""
@@ -120,15 +143,6 @@ class LevelGradients(GaussianQuery):
             add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
 
-    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return mean increments in the units of the slope, one row per level."""
-        means = np.reshape(noised, (len(self.levels), -1))
-        return means * (self._units / n_rows)[:, None]
-
-    def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
-        """Return the standard deviation of the noise of each level's mean; public numbers only."""
-        return self.calibrate(n_rows, n_features, mu).noise_std * self._units / n_rows
-
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
         return {
@@ -139,7 +153,7 @@ class LevelGradients(GaussianQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class ContributionLevels(GaussianQuery):
+class ContributionLevels(LevelSums):
     """Means of the parts of contributions between ``levels``, one row of the answer per level.
 
     The state is the vector of weights of the standardised coordinates.
@@ -176,23 +190,20 @@ class ContributionLevels(GaussianQuery):
     levels: tuple[float, ...]
 
     name = "sum of cut contributions by level"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
-    def root_widths(self) -> FloatArray:
-        """Roots of the widths of the shells, the units of their release."""
+    def level_units(self) -> FloatArray:
+        """Roots of the widths of the shells."""
         return np.sqrt(np.diff(self.levels, prepend=0.0))
 
-    def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
-        """State the sensitivity of the sums of all shells together."""
-        size = len(self.levels) * self.view.width
-        return sum_sensitivity(float(np.sqrt(self.levels[-1])), size, n_rows)
+    @property
+    def norm_limit(self) -> float:
+        """The root of the last level."""
+        return float(np.sqrt(self.levels[-1]))
 
     def read_state(self, state: FloatArray) -> FloatArray:
         """Return the weights of the standardised coordinates."""
-        check_levels("levels", self.levels, tuple(self.root_widths))
+        check_levels("levels", self.levels, tuple(self.level_units))
         return self.view.weights(state, rows_alone=True)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
@@ -202,22 +213,13 @@ class ContributionLevels(GaussianQuery):
         the length of a row. The shrink covers this error.
         """
         view, levels = self.view.contributions(), np.array(self.levels, dtype=np.float64)
-        root_widths = self.root_widths
+        root_widths = self.level_units
         total = np.zeros((levels.size, view.width), dtype=np.int64)
         for sight in view.read(block, state, shrunk=shrink(total.size)):
             reach, ones = np.copysign(sight.length, sight.inverse), np.ones(sight.length.size)
             factors = level_factors(sight, reach, ones, 1.0, levels, root_widths)
             add_scaled(sight.mapped, factors, grid, total, alone=block.alone)
         return total.ravel()
-
-    def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
-        """Return the mean of the parts in each shell, one row per shell."""
-        means = np.reshape(noised, (len(self.levels), -1))
-        return means * (self.root_widths / n_rows)[:, None]
-
-    def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
-        """Return the standard deviation of the noise of each shell's mean; public numbers only."""
-        return self.calibrate(n_rows, n_features, mu).noise_std * self.root_widths / n_rows
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""

@@ -21,13 +21,13 @@ from tailguard.checks import check_positive
 from tailguard.data.rows.base import RecordBlock, round_to_lattice, rounded_alone, shrink
 from tailguard.losses.base import Loss
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.reading_loops import size_gradients
 from tailguard.queries.units import Scored, Units
 
 
 @dataclass(frozen=True)
-class MeanClippedGradient(GaussianQuery):
+class MeanClippedGradient(SumQuery):
     """Mean over the records of ``clip(slope) * row``; the state is the weight vector.
 
     Attributes
@@ -68,9 +68,6 @@ class MeanClippedGradient(GaussianQuery):
     clip_norm: float = math.inf
 
     name = "sum of clipped gradients"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
     def norm_limit(self) -> float:

@@ -212,7 +212,7 @@ class ClippedMinimiser(GaussianQuery):
             size=self.units.size,
             clip_norm=self.clip_norm,
             row_limit=self.row_limit,
-            grid=self._grid,
+            grid=self._grid(n_rows),
         )
         return accuracy_of(
             self.facts,
@@ -304,10 +304,12 @@ class ClippedMinimiser(GaussianQuery):
             min([self.constraint.diameter(), *(2.0 * ball[1] for ball in self.balls)]) or math.inf
         )
 
-    @property
-    def _grid(self) -> float:
-        """The lattice step of gradients: below a chunk's roundings; sums of 2**26 rows fit."""
-        return self.clip_norm / 2.0**36
+    def _grid(self, n_rows: int) -> float:
+        """Return the lattice step of gradients, so wide that their sum fits in 64 bits.
+
+        Up to 2**26 records it is below the roundings of a chunk.
+        """
+        return self.clip_norm * max(2.0**-36, n_rows * 2.0**-62)
 
     def _near(self, state: FloatArray, n_rows: int) -> FloatArray:
         """Return the state, shortened if it is too long for floats."""
@@ -317,8 +319,9 @@ class ClippedMinimiser(GaussianQuery):
 
     def _gradient(self, rows: Rows, weights: FloatArray) -> FloatArray:
         """Return the mean of the clipped gradients of the records."""
-        loop = LatticeSum(self, weights, self._grid, weights.size)
-        return np.asarray(rows.reduce(loop) * (self._grid / rows.n_rows), dtype=np.float64)
+        grid = self._grid(rows.n_rows)
+        loop = LatticeSum(self, weights, grid, weights.size)
+        return np.asarray(rows.reduce(loop) * (grid / rows.n_rows), dtype=np.float64)
 
     def sum_block(self, block: RecordBlock, state: FloatArray, grid: float) -> IntArray:
         """Add up clipped gradients chunk by chunk; refuse records that are rounded alone."""

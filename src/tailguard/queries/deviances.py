@@ -40,7 +40,7 @@ from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.squared import Squared
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, count_sensitivity, sum_sensitivity
+from tailguard.queries.base import SumQuery, count_sensitivity, sum_sensitivity
 from tailguard.queries.histograms import Bins
 from tailguard.queries.units import Units
 
@@ -88,7 +88,7 @@ def _deviances(
 
 
 @dataclass(frozen=True)
-class DevianceSizes(GaussianQuery):
+class DevianceSizes(SumQuery):
     """Two histograms of deviances, of the scores and of a constant; the state is that constant.
 
     Attributes
@@ -119,9 +119,6 @@ class DevianceSizes(GaussianQuery):
     bins: Bins
 
     name = "histograms of deviances"
-    places = "none"
-    takes_persons = True
-    takes_weights = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -163,7 +160,7 @@ class DevianceSizes(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class DevianceMoments(GaussianQuery):
+class DevianceMoments(SumQuery):
     """Sums of cut deviances, of their squares and of their product, in units of a limit.
 
     The state is ``(constant, limit)``.
@@ -192,9 +189,6 @@ class DevianceMoments(GaussianQuery):
     loss: Loss | Multinomial
 
     name = "moments of deviances"
-    places = "none"
-    takes_persons = True
-    takes_weights = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

@@ -32,7 +32,13 @@ from tailguard.checks import (
 )
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted, round_to_lattice
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, Places, count_sensitivity, sum_sensitivity
+from tailguard.queries.base import (
+    GaussianQuery,
+    Places,
+    SumQuery,
+    count_sensitivity,
+    sum_sensitivity,
+)
 from tailguard.queries.loop import compiled_loop
 from tailguard.queries.view import View, Weighting
 
@@ -172,8 +178,6 @@ class Bins:
         return self.unit * transformed
 
 
-__all__ = ["Bins", "ColumnHistograms"]
-
 # The center and the inverse scale of each column.
 ColumnUnits = tuple[FloatArray, FloatArray]
 Array = TypeVar("Array", FloatArray, BoolArray)
@@ -303,11 +307,8 @@ class ColumnHistograms(GaussianQuery):
         }
 
 
-__all__ = ["Bins", "WhitenedHistogram"]
-
-
 @dataclass(frozen=True, eq=False)
-class WhitenedHistogram(GaussianQuery):
+class WhitenedHistogram(SumQuery):
     """How many records, each counted by its weight, have their length, residual or slope in a bin.
 
     The state is the vector of weights of the standardised coordinates; None if neither residuals
@@ -335,10 +336,6 @@ class WhitenedHistogram(GaussianQuery):
     what: str
     bins: Bins
     weighting: Weighting = field(default_factory=Weighting)
-
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     def __post_init__(self) -> None:
         check_choice("what", self.what, ("length", "residual", "slope"))

@@ -20,7 +20,7 @@ import numpy as np
 from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.data.rows.base import RecordBlock, chunks_of, counted, whole_steps
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.base import SumQuery, count_sensitivity
 from tailguard.queries.units import Units
 
 Indicators: TypeAlias = tuple[tuple[int, ...], ...]
@@ -56,7 +56,7 @@ def codes_of(features: Features, by: Indicators) -> IntArray:
 
 
 @dataclass(frozen=True)
-class LevelCounts(GaussianQuery):
+class LevelCounts(SumQuery):
     """Counts of baseline and levels, column by column; the state is not used.
 
     A fit needs only this of an indicator: its size is one, its centre is zero, and the count gives
@@ -90,9 +90,6 @@ class LevelCounts(GaussianQuery):
     indicators: Indicators
 
     name = "counts of levels"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
     def size(self) -> int:
@@ -125,11 +122,8 @@ class LevelCounts(GaussianQuery):
 
     def by_column(self, counts: FloatArray) -> list[FloatArray]:
         """Return one vector of counts per categorical column, the baseline first."""
-        by_column, first = [], 0
-        for columns in self.indicators:
-            by_column.append(counts[first : first + len(columns) + 1])
-            first += len(columns) + 1
-        return by_column
+        ends = np.cumsum([len(columns) + 1 for columns in self.indicators])
+        return np.split(counts, ends[:-1])
 
     def parameters(self) -> dict[str, float | int | str]:
         """Public numbers behind the stated sensitivity."""
@@ -137,7 +131,7 @@ class LevelCounts(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class LevelTables(GaussianQuery):
+class LevelTables(SumQuery):
     """Counts of all combinations of levels, table by table; the state is not used.
 
     Attributes
@@ -165,9 +159,6 @@ class LevelTables(GaussianQuery):
     tables: tuple[Indicators, ...]
 
     name = "tables of levels"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:
@@ -205,7 +196,7 @@ class LevelTables(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class CountOfLevels(GaussianQuery):
+class CountOfLevels(SumQuery):
     """Number of records with an allowed level in each of some columns; the state is not used.
 
     Attributes
@@ -231,9 +222,6 @@ class CountOfLevels(GaussianQuery):
     allowed: tuple[tuple[int, ...], ...]
 
     name = "count of records by levels"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

@@ -27,11 +27,24 @@ import numpy as np
 from tailguard.array_types import IntArray
 from tailguard.data.rows.base import RecordBlock, Together
 from tailguard.data.rows.feature_loops import register_prefetch
-from tailguard.machine_code import builds_loop, compiled
+from tailguard.machine_code import builds_loop, compiled, read_only
 
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(
     platform.machine().lower(), platform.machine().lower()
 )
+ARRAYS = {
+    "in matrix": read_only("float64", 2),
+    "in vector": read_only("float64"),
+    "in flags": read_only("boolean"),
+    "in places": read_only("int64"),
+    "counts": "int64[:, ::1]",
+    "flags": "boolean[::1]",
+    "matrix": "float64[:, ::1]",
+    "vector": "float64[::1]",
+    "places": "int64[::1]",
+    "shifts": "UniTuple(float64, 3)",
+}
+"""Numba's types of the arrays that loops take, by the kinds of arguments of ``compiled_loop``."""
 # Bits 15 (FTZ) and 6 (DAZ) of MXCSR; bit 24 (FZ) of FPCR.
 ZERO_BITS = {"x86_64": 1 << 15 | 1 << 6, "aarch64": 1 << 24}.get(MACHINE, 0)
 
@@ -94,46 +107,17 @@ def compiled_loop(
         options["fastmath"] = frozenset({"reassoc", "contract"})
 
     def decorate(function: Callable[..., None]) -> Callable[..., Any]:
-        if "features" in kinds:
-
-            @builds_loop
-            def build(dtype: np.dtype[Any]) -> Callable[..., None]:
-                register_prefetch()
-                return compiled(function, _signature(kinds, np.dtype(dtype).name), **options)
-
-            return build
-
         @builds_loop
-        def build_once() -> Callable[..., None]:
-            return compiled(function, _signature(kinds), **options)
+        def build(dtype: np.dtype[Any] | type = np.float64) -> Callable[..., None]:
+            if "features" in kinds:
+                register_prefetch()
+            arrays = ARRAYS | {"features": read_only(np.dtype(dtype).name, 2)}
+            arguments = ", ".join(arrays.get(kind, kind) for kind in kinds)
+            return compiled(function, f"void({arguments})", **options)
 
-        return build_once
+        return build
 
     return decorate
-
-
-def _signature(kinds: tuple[str, ...], stored: str = "float64") -> Any:
-    """Return Numba's types of a loop's arguments; ``stored`` is the type of the features."""
-    from numba import types  # noqa: PLC0415 (Numba takes a while to load)
-
-    def readable(element: Any, n_axes: int) -> Any:
-        return types.Array(element, n_axes, "C", readonly=True)  # accepts writable arrays too
-
-    real, whole, flag = types.float64, types.int64, types.boolean
-    arrays = {
-        "features": readable(getattr(types, stored), 2),
-        "in matrix": readable(real, 2),
-        "in vector": readable(real, 1),
-        "in flags": readable(flag, 1),
-        "in places": readable(whole, 1),
-        "counts": whole[:, ::1],
-        "flags": flag[::1],
-        "matrix": real[:, ::1],
-        "vector": real[::1],
-        "places": whole[::1],
-        "shifts": types.UniTuple(real, 3),  # type: ignore[no-untyped-call]
-    }
-    return types.void(*(arrays.get(kind) or getattr(types, kind) for kind in kinds))
 
 
 def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:

@@ -21,12 +21,12 @@ from tailguard.data.rows.base import RecordBlock, rounded_sum
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.view import View
 
 
 @dataclass(frozen=True, eq=False)
-class LossDifferences(GaussianQuery):
+class LossDifferences(SumQuery):
     """Means of ``clip(loss of a candidate - loss of the first, -gain * limit, limit)``.
 
     The state has one row of weights per candidate, in standardised coordinates. For a loss of
@@ -74,9 +74,6 @@ class LossDifferences(GaussianQuery):
     score_bounds: tuple[float | FloatArray, float | FloatArray] = (-math.inf, math.inf)
 
     name = "mean loss differences"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
     def size(self) -> int:

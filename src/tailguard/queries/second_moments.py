@@ -27,7 +27,7 @@ from tailguard.data.rows.base import (
     summation_slack,
 )
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery
+from tailguard.queries.base import SumQuery
 from tailguard.queries.reading_loops import add_rounded_squares
 from tailguard.queries.view import Sight, View, Weighting, by_person
 
@@ -35,7 +35,7 @@ __all__ = ["SecondMoments", "Weighting", "symmetric"]
 
 
 @dataclass(frozen=True, eq=False)
-class SecondMoments(GaussianQuery):
+class SecondMoments(SumQuery):
     """Mean of ``weight * min(|u|, R) * min(|u|, cap) / |u|**2 * u u'`` as a symmetric matrix.
 
     The state is the vector of weights of the standardised coordinates, at which slopes are
@@ -80,9 +80,6 @@ class SecondMoments(GaussianQuery):
     weighting: Weighting = field(default_factory=Weighting)
 
     name = "second moments of bounded rows"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @property
     def norm_limit(self) -> float:

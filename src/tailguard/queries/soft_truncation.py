@@ -32,7 +32,7 @@ from tailguard.checks import InputError, check_finite, check_positive, shown
 from tailguard.queries.loop import compiled_loop
 
 KINK = math.sqrt(2.0)
-# phi(KINK); the 2 sqrt(2) / 2 in the text of Wang et al. is a misprint.
+# phi(KINK), as in equation (6) of Wang et al.; the 2 sqrt(2) / 2 in their text is a misprint.
 TOP = 2.0 * math.sqrt(2.0) / 3.0
 
 # The closed form is used up to here, where its error is below 3.2e-14 for smoothings from 1/4 on.

@@ -21,14 +21,14 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import check_integer, check_positive, require
 from tailguard.data.rows.base import RecordBlock, shrink
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, sum_sensitivity
+from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.class_view import class_errors
 from tailguard.queries.units import Units
 from tailguard.queries.view import View, add_scaled
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxGradients(GaussianQuery):
+class SoftmaxGradients(SumQuery):
     """Means of ``(probability of a class - indicator of it) * row``, one row per class.
 
     The state is a matrix with one row of weights per class, in standardised coordinates.
@@ -69,9 +69,6 @@ class SoftmaxGradients(GaussianQuery):
     row_limit: float
 
     name = "sum of cut softmax gradients"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

@@ -22,13 +22,13 @@ from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import require
 from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.base import SumQuery, count_sensitivity
 
 KINDS = 3  # numbers, empty cells, anything else
 
 
 @dataclass(frozen=True)
-class UsableRecords(GaussianQuery):
+class UsableRecords(SumQuery):
     """The number of usable records: those that are not void and have a valid target.
 
     Attributes
@@ -51,9 +51,6 @@ class UsableRecords(GaussianQuery):
     any_cell: bool = False
 
     name = "number of usable records"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of one count."""
@@ -76,7 +73,7 @@ class UsableRecords(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class WeightTotals(GaussianQuery):
+class WeightTotals(SumQuery):
     """Sums of the weights of usable records and of their squares, in units of the weight's bound.
 
     Attributes
@@ -104,9 +101,6 @@ class WeightTotals(GaussianQuery):
     squares: bool = True
 
     name = "total weight of usable records"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all sums together."""
@@ -146,7 +140,7 @@ class WeightTotals(GaussianQuery):
 
 
 @dataclass(frozen=True)
-class CellKinds(GaussianQuery):
+class CellKinds(SumQuery):
     """Per column, how many cells are numbers, are empty, or hold anything else.
 
     The columns are the features of the table, then its target, offset and weight if it has them. A
@@ -173,9 +167,6 @@ class CellKinds(GaussianQuery):
 
     reads_cells = True
     name = "kinds of cells by column"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     def sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State the sensitivity of all counts together."""

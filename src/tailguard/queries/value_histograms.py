@@ -37,7 +37,7 @@ from tailguard.array_types import Features, FloatArray, IntArray
 from tailguard.checks import InputError
 from tailguard.data.rows.base import RecordBlock, chunks_of, whole_steps
 from tailguard.privacy.calibration import Sensitivity
-from tailguard.queries.base import GaussianQuery, count_sensitivity
+from tailguard.queries.base import SumQuery, count_sensitivity
 from tailguard.queries.level_tables import Indicators, codes_of, n_codes
 from tailguard.queries.loop import compiled_loop
 from tailguard.queries.units import Units
@@ -50,7 +50,7 @@ MANTISSA_BITS = 52  # of a float64; 12 bits above them hold its sign and exponen
 
 
 @dataclass(frozen=True)
-class ValueHistograms(GaussianQuery):
+class ValueHistograms(SumQuery):
     """Per group and column, how many cells lie in each bin.
 
     The state is a matrix of edges, with a row for each column of the first group, then for each of
@@ -88,9 +88,6 @@ class ValueHistograms(GaussianQuery):
     by: Indicators = ()
 
     name = "histograms of cells"
-    places = "none"
-    takes_weights = True
-    takes_persons = True
 
     @classmethod
     def worst_pair(cls, units: Units) -> dict[str, Any]:

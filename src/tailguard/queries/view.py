@@ -127,9 +127,9 @@ class View:
     weight_unit: float = 1.0
 
     @classmethod
-    def plain(cls, loss: Loss | None, units: Units, *, target_in_row: bool = False) -> "View":
+    def plain(cls, loss: Loss | None, units: Units) -> "View":
         """View with every standardised coordinate as it is."""
-        return cls(loss, units, np.eye(units.size + int(target_in_row)), target_in_row)
+        return cls(loss, units, np.eye(units.size))
 
     @property
     def width(self) -> int:

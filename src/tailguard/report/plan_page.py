@@ -51,7 +51,7 @@ def plan_page(grid: Mapping[str, Any]) -> str:
         f'<p id="odds">{html_words(odds[start["epsilon"]])}</p>',
         f'<p id="delta-warning" hidden>{DELTA}</p>\n</div>',
         f"<p>Unit of the error: {html_words(grid['unit'])}.</p>",
-        *_curve(),
+        *_curve(axes["n_rows"], error_range),
         *_errors(axes["n_rows"], shown_cells),
         "</main>",
         f'<script type="application/json" id="plan-data">{safe_json(data)}</script>',
@@ -89,12 +89,19 @@ def _sliders(axes: Mapping[str, Sequence[float]], start: Mapping[str, int]) -> I
         )
 
 
-def _curve() -> Iterator[str]:
-    """Yield the curve of the errors, which the table also has as numbers."""
+def _curve(n_rows: Sequence[float], error_range: Sequence[float]) -> Iterator[str]:
+    """Yield the curve of the errors, with its axes; the table also has its numbers."""
+    low, high = error_range
+    yield '<div aria-hidden="true">'
+    yield f'<p class="quiet">Predicted error, {low:.3g} to {high:.3g}, logarithmic</p>'
     yield '<svg class="curve" viewBox="0 0 600 200" aria-hidden="true">'
     yield '<path class="axis" d="M10 10V190H590" fill="none"/>'
     yield '<polyline id="curve" class="interval" fill="none" points=""/>'
     yield '<circle id="here" class="point" r="6" visibility="hidden"/>\n</svg>'
+    yield (
+        f'<p class="quiet ends"><span>{n_rows[0]:,}</span> <span>Records, logarithmic</span> '
+        f"<span>{n_rows[-1]:,}</span></p>\n</div>"
+    )
 
 
 def _errors(n_rows: Sequence[int], cells: Sequence[Sequence[Any] | None]) -> Iterator[str]:

@@ -78,6 +78,9 @@ def coefficients(result: Any, ax: "Axes | None" = None, *, scale: str = "own") -
     if scale == "own":
         ax.set_xlim(-1.1, 1.1)
         ax.set_xticks([0.0])
+        ax.set_xlabel("each relative to the farther end of its interval")
+    else:
+        ax.set_xlabel(f"{report.quantity}, in its unit")
     ax.set_title(f"{report.subject}: {100.0 * report.level:g} % intervals")
     return ax
 

@@ -36,7 +36,6 @@ from tailguard.privacy.guarantees import Guarantee
 from tailguard.queries.base import Query
 from tailguard.queries.norm_counts import CountNormsBelow
 from tailguard.queries.units import Units
-from tailguard.sets.whole_space import WholeSpace
 from tailguard.solvers.descent import (
     DECAYS,
     ITERATES,
@@ -47,6 +46,7 @@ from tailguard.solvers.descent import (
     descend,
     set_of,
     solved_at,
+    start_of,
 )
 from tailguard.solvers.options import check_ranges
 from tailguard.solvers.oracles import Oracle
@@ -318,5 +318,4 @@ def _float_of(pattern: int) -> float:
 def _norm_counts(problem: Problem, start: float) -> CountNormsBelow:
     """Return the query that counts the gradients at the start below a norm."""
     assert problem.loss is not None  # only means have no loss
-    point = (problem.constraint or WholeSpace()).project(np.full(problem.size, start))
-    return CountNormsBelow(problem.loss, point, problem.intercept)
+    return CountNormsBelow(problem.loss, start_of(problem, start), problem.intercept)

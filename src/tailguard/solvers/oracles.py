@@ -10,9 +10,8 @@ Kamath, Liu and Zhang 2022, Algorithm 1: descent over any private mean of the gr
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any
 
 from tailguard.array_types import FloatArray
@@ -20,7 +19,6 @@ from tailguard.checks import InputError, class_called
 from tailguard.losses.base import Loss
 from tailguard.means.centres import CENTRES, Estimate, own_centre
 from tailguard.means.iterative import ALL
-from tailguard.queries.base import Query
 from tailguard.queries.units import Units
 
 ORACLES = {
@@ -72,7 +70,7 @@ class Oracle:
 
     def query(self, loss: Loss | None, units: Units) -> Any:
         """Return the query of the mean gradient of ``loss``, with records in ``units``."""
-        return _query_class(self.name)(loss, units, **self.parameters)
+        return class_called(self.name, ORACLES)(loss, units, **self.parameters)
 
     def gradient(self, answer: FloatArray, size: int) -> FloatArray:
         """Return the gradient, of ``size`` entries, from an answer of the gate."""
@@ -108,8 +106,7 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
         ...
     tailguard.checks.InputError: oracle 'clamped' takes threshold and n_groups; got limit.
     """
-    query_class = _query_class(name)
-    attributes = fields(query_class)  # type: ignore[arg-type]
+    attributes = fields(class_called(name, ORACLES, "oracle"))
     known = [each.name for each in attributes if each.name not in ("loss", "units")]
     *most, last = known
     names = f"{', '.join(most)} and {last}"
@@ -130,9 +127,3 @@ def make_oracle(name: str, **parameters: float | int | str | Estimate) -> Oracle
     if not oracle.smooth and not math.isfinite(query.sensitivity(MANY_ROWS, 1).ideal):
         raise InputError(f"oracle {name!r} needs a finite bound among {names}; got none.")
     return oracle
-
-
-@cache
-def _query_class(name: str) -> Callable[..., Query]:
-    """Return the query class of an oracle."""
-    return class_called(name, ORACLES, "oracle")

@@ -31,7 +31,8 @@ class VarianceResult(SummaryResult):
         private range.
     noise_std
         Standard deviation of the privacy noise of each variance, and of what it may hide: cells
-        above one in a column that looks like zeros and ones.
+        above one in a column that looks like zeros and ones; infinite, with a note, if cells
+        between zero and one show that it is none.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def variance(
     def make(table: SummaryTable) -> Statistics:
         return Statistics(table.needs_numbers(), table.groups(by)[1], moments=True)
 
-    solved, solution, table = released(X, make, by=by, **options)
+    solved, solution, table = released(X, make, by=by, quantity="variance", **options)
     moments = solution.moments
     assert moments is not None
     value, std, noise = (
@@ -233,7 +234,7 @@ def _matrix(title: str, X: Any, options: RunOptions, *, in_units: bool = False) 
             raise InputError("X must have at least two columns of numbers; got one.")
         return Statistics(columns, moments=True, products=True)
 
-    solved, solution, table = released(X, make, **options)
+    solved, solution, table = released(X, make, quantity="variance", **options)
     assert solution.moments is not None
     assert solution.correlation is not None
     assert solution.correlation_noise is not None

@@ -201,10 +201,12 @@ def released(
     random_state: int | None = None,
     assumptions: tuple[str, ...] = (),
     conditions: tuple[str, ...] = (),
+    quantity: str = "mean",
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
     """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need.
 
-    If ``columns`` are chosen, those that make groups are read as well.
+    If ``columns`` are chosen, those that make groups are read as well. Notes on moments are about
+    the ``quantity`` that the caller shows: means or variances.
     """
     if by is not None and isinstance(columns, list | tuple):
         columns = list(dict.fromkeys([*columns, *named_columns("by", by, schema)]))
@@ -235,8 +237,7 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solution.notes:
-        names = table.names_of(solver.columns)
-        notes = group_notes(solution) if solver.by else notes_of(names, solution)
+        notes = notes_of(None if solver.by else table.names_of(solver.columns), solution, quantity)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
@@ -276,8 +277,13 @@ def read_features(
     return inputs
 
 
-def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
-    """Describe which columns noise hides, which means have no interval, and why."""
+def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) -> tuple[str, ...]:
+    """Describe which columns noise hides, which means or variances are uncertain, and why.
+
+    Without ``names``, count them among the groups.
+    """
+    if names is None:
+        return group_notes(solution, quantity)
     hidden, empty, notes = solution.unseen, solution.mostly_empty, []
     if (hidden & empty).any():
         notes.append(
@@ -288,25 +294,32 @@ def notes_of(names: list[str], solution: SummarySolution) -> tuple[str, ...]:
         columns = listing(_where(names, hidden & ~empty))
         notes.append(f"The budget was too small to see the size of {columns}.")
     if solution.moments is not None:
-        unknown = solution.moments.unknown[0] & ~hidden
-        unbounded = np.isinf(solution.moments.error_std[0]) & ~hidden & ~unknown
+        unknown, unbounded, no_noise = _uncertain(solution, quantity)
         if unknown.any():
             columns = listing(_where(names, unknown))
             notes.append(
-                f"The mean of {columns} is withheld: noise hides how large the cells above zero "
-                "are. If they are all 1, declare the levels 0 and 1."
+                f"The {quantity} of {columns} is withheld: noise hides how large the cells above "
+                "zero are. If they are all 1, declare the levels 0 and 1."
+            )
+        if no_noise.any():
+            columns = listing(_where(names, no_noise))
+            notes.append(
+                f"The noise of the variance of {columns} has no bound: most cells are zero and "
+                "some lie between zero and one, so noise may hide cells beyond one, which would "
+                "decide it."
             )
         if unbounded.any():
             columns = listing(_where(names, unbounded))
+            state = "has no interval" if quantity == "mean" else "is that of clipped cells"
             notes.append(
-                f"The mean of {columns} has no interval: cells so far out that noise hides them "
-                "may decide it. Quantiles have theirs."
+                f"The {quantity} of {columns} {state}: cells so far out that noise hides them "
+                "may decide it. Quantiles have intervals."
             )
     return tuple(notes)
 
 
-def group_notes(solution: SummarySolution) -> tuple[str, ...]:
-    """Count the columns of groups that noise hides, and the means unknown or without interval."""
+def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
+    """Count the columns of groups that noise hides, and the means or variances in doubt."""
     hidden, notes = solution.unseen, []
     if hidden.any():
         notes.append(
@@ -314,20 +327,36 @@ def group_notes(solution: SummarySolution) -> tuple[str, ...]:
             "are too small, or empty."
         )
     if solution.moments is not None:
-        moments = solution.moments
-        unknown = moments.unknown.ravel() & ~hidden
-        unbounded = np.isinf(moments.error_std).ravel() & ~hidden & ~unknown
+        unknown, unbounded, no_noise = _uncertain(solution, quantity)
         if unknown.any():
             notes.append(
-                f"{unknown.sum()} of {hidden.size} means of groups are withheld, or hold only if "
-                "their cells above zero are all 1: noise hides how large these are."
+                f"{unknown.sum()} of {hidden.size} {quantity}s of groups are withheld, or hold "
+                "only if their cells above zero are all 1: noise hides how large these are."
+            )
+        if no_noise.any():
+            notes.append(
+                f"The noise of {no_noise.sum()} of {hidden.size} variances of groups has no bound: "
+                "most cells are zero and some lie between zero and one, so noise may hide cells "
+                "beyond one, which would decide them."
             )
         if unbounded.any():
+            state = "have no interval" if quantity == "mean" else "are those of clipped cells"
             notes.append(
-                f"{unbounded.sum()} of {hidden.size} means of groups have no interval: cells so "
+                f"{unbounded.sum()} of {hidden.size} {quantity}s of groups {state}: cells so "
                 "far out that noise hides them may decide them."
             )
     return tuple(notes)
+
+
+def _uncertain(solution: SummarySolution, quantity: str) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Return which moments are withheld, which far cells may decide, and which noise is unknown."""
+    moments = solution.moments
+    assert moments is not None
+    seen = ~solution.unseen
+    unknown = moments.unknown.ravel() & seen
+    unbounded = np.isinf(moments.error_std).ravel() & seen & ~unknown
+    no_noise = np.isinf(moments.variance_noise).ravel() & seen & ~unknown & (quantity != "mean")
+    return unknown, unbounded & ~no_noise, no_noise
 
 
 def _where(names: list[str], chosen: BoolArray) -> list[str]:

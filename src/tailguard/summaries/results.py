@@ -16,7 +16,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tailguard.gate.engine import Solved
-from tailguard.printable import html_table, html_words, printable
+from tailguard.printable import html_words, notebook_table, printable, screen_width
 from tailguard.privacy.certificate import Certificate
 from tailguard.report import plot
 from tailguard.report.content import Report, Reported, ReportTable, Stated
@@ -24,7 +24,7 @@ from tailguard.report.content import Report, Reported, ReportTable, Stated
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 100  # characters in a printed line
+WIDTH = 100  # the most characters in a printed line
 GAP = 2  # spaces between columns
 GROUP = "group"
 """The header of the column of groups."""
@@ -167,13 +167,15 @@ class SummaryResult(Reported):
         return "\n".join([*lines, *(fill(note, width) for note in self.notes)])
 
     def __repr__(self) -> str:
-        return self.to_text()
+        return self.to_text(screen_width(WIDTH))
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{escape(line)}</p>" for line in self._heading()]
         for table in self.tables():
             parts += [f"<h4>{escape(table.title)}</h4>"] if table.title else []
-            parts.append(html_table((tuple(map(_shown, row)) for row in table.rows), table.header))
+            parts.append(
+                notebook_table((tuple(map(_shown, row)) for row in table.rows), table.header)
+            )
         parts += [f"<p>{html_words(note)}</p>" for note in self.notes]
         return "\n".join(parts)
 

@@ -18,15 +18,15 @@ DeLong, DeLong and Clarke-Pearson 1988 (its variance); Dwork and Roth 2014, Prop
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
-from tailguard.gate.stage import Share, Stage
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.means.base import noise_std_of, tail_noise
@@ -36,7 +36,7 @@ from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.summaries.distribution import DistributionEstimate
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
-from tailguard.summaries.statistics import Statistics, SummarySolution
+from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
 Z = 1.959964
 """Half the width of a 95 % interval, in standard deviations."""
@@ -58,7 +58,7 @@ N_SCORE_EDGES, LARGEST_LOG_ODDS = 31, 5.0
 # of the targets are 1.
 ERRORS = {"deviance sizes": 6.0, "deviances": 9.0, "scores by label": 8.0}
 ROUGH = 0.3  # factor on the budget of the mean target, which may be rough
-PURPOSES = {
+OWN_PURPOSES = {
     "deviance sizes": "sizes of deviances, to choose where they are clipped",
     "deviances": "mean deviances of scores and of a constant",
     "scores by label": "how many scores of each label lie in each bin",
@@ -176,6 +176,8 @@ class ScoreStatistics(Statistics):
     loss: Loss | Multinomial | None = None
     model: str = ""
 
+    purposes: ClassVar[Mapping[str, str]] = {**PURPOSES, **OWN_PURPOSES}
+
     @classmethod
     def of(cls, loss: Loss | Multinomial, model: str = "") -> Self:
         """Return the statistics of a score for a loss; its columns are scores and targets."""
@@ -191,12 +193,6 @@ class ScoreStatistics(Statistics):
     def _errors(self) -> dict[str, float]:
         own = {name: e for name, e in ERRORS.items() if self._labels or name != "scores by label"}
         return super()._errors | own
-
-    def _stage(self, name: str, share: Share) -> Stage:
-        if name not in PURPOSES:
-            return super()._stage(name, share)
-        size = self._query(name).sensitivity(1, 1).size
-        return Stage.of(share, name, PURPOSES[name], 1, size)
 
     def _query(self, name: str) -> Any:
         assert self.loss is not None

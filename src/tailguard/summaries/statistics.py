@@ -14,7 +14,7 @@ Proposition 2.1 (post-processing); Benjamini and Hochberg 1995 (which columns ar
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import InputError
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
-from tailguard.gate.stage import Share, Stage, part_of
+from tailguard.gate.stage import Stage, part_of
 from tailguard.means.base import noise_std_of, usable_share
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
@@ -104,6 +104,8 @@ class Statistics:
     spend: Mapping[str, float] = field(default_factory=dict)
     weighted: bool = False
 
+    purposes: ClassVar[Mapping[str, str]] = PURPOSES
+
     @property
     def search(self) -> QuantileSearch | None:
         """The search for quantiles, which also gives moments and bins their range."""
@@ -164,7 +166,9 @@ class Statistics:
             stages += self.search.stages(budget, shares)
             scale = (1.0 - sum(shares)) / (1.0 - planned) if parts else 0.0
             parts = {name: scale * part for name, part in parts.items()}
-        stages += [self._stage(name, part_of(budget, part)) for name, part in parts.items()]
+        for name, part in parts.items():
+            width = self._query(name).sensitivity(1, 1).size
+            stages.append(Stage.of(part_of(budget, part), name, self.purposes[name], 1, width))
         if self.search is not None:
             parts = {"quantiles": sum(shares)} | parts
         shared = ", ".join(f"{name} {part:.0%}" for name, part in parts.items())
@@ -172,10 +176,6 @@ class Statistics:
         for stage in stages:  # to refuse noise that lattices cannot represent, before any release
             noise_std_of(self._query(stage.name), *size, stage.asked)
         return Plan("summary", problem, guarantee, tuple(stages), remarks=(remark,))
-
-    def _stage(self, name: str, share: Share) -> Stage:
-        size = self._query(name).sensitivity(1, 1).size
-        return Stage.of(share, name, PURPOSES[name], 1, size)
 
     def _query(
         self, name: str

@@ -89,12 +89,6 @@ def test_a_missing_file_is_refused(tmp_path):
                 read(tmp_path / name)
 
 
-def test_an_unknown_column_is_refused(csv_file, parquet_file):
-    for place in (csv_file, parquet_file):
-        with pytest.raises(InputError, match="must have a column 'height'; its columns are"):
-            numbers_in(place, ["height"])
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -9,6 +9,8 @@ from datetime import date
 from functools import partial
 from itertools import cycle
 
+import dask.dataframe as dd
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -27,9 +29,6 @@ from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
 from tailguard.privacy.books import MemoryBooks
 from tailguard.quiet import quietly
-
-duckdb = pytest.importorskip("duckdb")
-dd = pytest.importorskip("dask.dataframe")
 
 ROWS, FILES, ODD_ROW = 300, 3, 7
 NAMES = ["double", "single", "whole", "flag", "day", "empty"]
@@ -116,9 +115,9 @@ def written(folder, odd=None, place=0):
     return np.concatenate(found)
 
 
-def read(source):
+def read(source, names=NAMES):
     with quietly():  # as a gate reads: libraries warn of their own ways
-        rows = StreamRows(opened(source), RecordReader(Schema(features=NAMES)))
+        rows = StreamRows(opened(source), RecordReader(Schema(features=names)))
         return np.concatenate([block.features for block in rows.blocks()])
 
 
@@ -352,9 +351,7 @@ def test_columns_of_folders_and_missing_columns_of_a_dataset(tmp_path):
         (tmp_path / f"year={year}").mkdir()
         parquet.write_table(pa.table(table), tmp_path / f"year={year}" / "part.parquet")
     dataset = ds.dataset(tmp_path, partitioning="hive")
-    rows = StreamRows(opened(dataset), RecordReader(Schema(features=["a", "b", "year"])))
-    found = np.concatenate([block.features for block in rows.blocks()])
-    nan = np.nan
+    found, nan = read(dataset, ["a", "b", "year"]), np.nan
     np.testing.assert_array_equal(found, [[1, 5, 1], [2, 6, 1], [3, nan, 2], [nan, nan, 2]])
     with pytest.raises(InputError, match="X must be a dataset without a filter"):
         tg.mean(dataset.filter(ds.field("year") == 1), **BUDGET)

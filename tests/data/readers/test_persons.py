@@ -12,8 +12,9 @@ from tailguard.solvers.newton import allocation
 __all__ = ["on_disk"]
 pytestmark = pytest.mark.usefixtures("on_disk")
 BUDGET = {"guarantee": tg.ApproxDP(8.0, 1e-6), "random_state": 0}
+TOLD, KNOWN = {"person": "key", "max_rows": 3}, {"target": "cost", "columns": COLUMNS}
 # Few rounds read the rows as often as it takes to tell.
-PERSONS = {"solver": FEW_ROUNDS, "person": "key", "max_rows": 3, **BUDGET}
+PERSONS = {"solver": FEW_ROUNDS, **TOLD, **BUDGET}
 FILES = ("row groups of 100", "folder", "7 partitions")
 
 
@@ -29,7 +30,7 @@ def cuts_of_texts(tmp_path_factory):
 
 def fitted(source, **options):
     model = tg.LinearRegression(**{**PERSONS, **options})
-    return model.fit(source, target="cost", columns=COLUMNS)
+    return model.fit(source, **KNOWN)
 
 
 @pytest.mark.long
@@ -59,25 +60,42 @@ def test_a_sample_of_persons_is_the_same_one(cuts, monkeypatch):
     assert len({digest(model) for model in models}) == 1
 
 
+def of_labels(source):
+    schema = tg.Schema(features=COLUMNS, target="ill", offset="shift", **TOLD)
+    model = tg.LogisticRegression(schema=schema, classes=(0.0, 1.0), solver=FEW_ROUNDS, **BUDGET)
+    return digest(model.fit(source))
+
+
+def weighed(source):
+    model = tg.HuberRegression(weight_bound=2.0, **PERSONS)
+    return digest(model.fit(source, sample_weight="hours", **KNOWN))
+
+
+def averaged(source):
+    options = {"columns": COLUMNS, "method": "clamped", "n_groups": 1}
+    return tg.mean(source, **options, **TOLD, **BUDGET).value.tobytes()
+
+
+def minimised(source):
+    return tg.minimize(tg.losses.Squared(), source, **KNOWN, **TOLD, **BUDGET).coef.tobytes()
+
+
+def described(source):
+    return repr(tg.describe(source, columns=COLUMNS, **TOLD, **BUDGET))
+
+
+def searched(source):
+    model = tg.LinearRegression(solver=FEW_ROUNDS, **TOLD)
+    search = tg.PrivateSearch(model, {"fit_intercept": [True, False]}, n_tries=2.0, **BUDGET)
+    return digest(search.fit(source, **KNOWN).best_estimator_)
+
+
 @pytest.mark.long
-def test_other_models_means_and_minimisers_have_one_digest(cuts):
-    known, told = {"target": "cost", "columns": COLUMNS}, {"person": "key", "max_rows": 3}
-    schema = tg.Schema(features=COLUMNS, target="ill", offset="shift", **told)
-    found = set()
-    for name in ("pandas", *FILES):
-        ill = tg.LogisticRegression(
-            schema=schema, classes=(0.0, 1.0), solver=FEW_ROUNDS, **BUDGET
-        ).fit(cuts[name])
-        weighed = tg.HuberRegression(weight_bound=2.0, **PERSONS)
-        weighed.fit(cuts[name], sample_weight="hours", **known)
-        found.add((digest(ill), digest(weighed)))
-    assert len(found) == 1
-    found = set()
-    for name in ("pandas", *FILES):
-        mean = tg.mean(cuts[name], columns=COLUMNS, method="clamped", n_groups=1, **told, **BUDGET)
-        solved = tg.minimize(tg.losses.Squared(), cuts[name], **known, **told, **BUDGET)
-        found.add(mean.value.tobytes() + solved.coef.tobytes())
-    assert len(found) == 1
+@pytest.mark.parametrize(
+    "work", [of_labels, weighed, averaged, minimised, described, searched], ids=lambda f: f.__name__
+)
+def test_other_results_have_one_digest(cuts, work):
+    assert len({work(cuts[name]) for name in ("pandas", *FILES)}) == 1
 
 
 def test_cells_that_make_rows_void_are_counted_alike(cuts):
@@ -118,24 +136,10 @@ def test_a_stopped_fit_goes_on(cuts, tmp_path):
 
 @pytest.mark.parametrize("name", ["folder", "7 partitions"])
 def test_what_does_not_fit_is_refused_before_anything_is_spent(cuts, name):
-    known = {"target": "cost", "columns": COLUMNS}
     model = tg.LinearRegression(max_rows=3, **BUDGET)
     with pytest.raises(tg.InputError, match=r"person must be a column of .*, which is read in"):
-        model.fit(cuts[name], person=cuts["pandas"].key, **known)
+        model.fit(cuts[name], person=cuts["pandas"].key, **KNOWN)
     with pytest.raises(tg.InputError, match="must have a column 'patient'"):
-        model.fit(cuts[name], person="patient", **known)
+        model.fit(cuts[name], person="patient", **KNOWN)
     with pytest.raises(tg.InputError, match=r"person must not be a column of features"):
-        model.fit(cuts[name], person="x0", **known)
-
-
-@pytest.mark.long
-def test_summaries_and_searches_have_one_digest(cuts):
-    found = set()
-    told = {"person": "key", "max_rows": 3}
-    for name in ("pandas", *FILES):
-        described = tg.describe(cuts[name], columns=COLUMNS, **told, **BUDGET)
-        model = tg.LinearRegression(solver=FEW_ROUNDS, **told)
-        search = tg.PrivateSearch(model, {"fit_intercept": [True, False]}, n_tries=2.0, **BUDGET)
-        search.fit(cuts[name], target="cost", columns=COLUMNS)
-        found.add(repr(described) + digest(search.best_estimator_))
-    assert len(found) == 1
+        model.fit(cuts[name], person="x0", **KNOWN)

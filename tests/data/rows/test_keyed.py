@@ -45,8 +45,7 @@ def place(request, monkeypatch):
     if request.param == "file":
         monkeypatch.setattr(unordered, "NUMBERS_GATHERED", 0)
         monkeypatch.setattr(streams, "NUMBERS_GATHERED", 4 * 2**11)
-        for module in (streams,):
-            monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 3 * CHUNK_ROWS)
+        monkeypatch.setattr(streams, "NUMBERS_AT_ONCE", 3 * CHUNK_ROWS)
     return request.param
 
 

@@ -18,14 +18,6 @@ from tailguard.papers.instances.tsybakov import (
 SIZES = {"n_rows": 10**5, "rho": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("growth", "constant"),
-    [(2.0, 0.5), (3.0, 0.1953), (4.0, 0.08333), (6.0, 0.01688)],
-)
-def test_growth_constants_have_their_known_values(growth, constant):
-    assert growth_constant(growth) == pytest.approx(constant, rel=5e-4)
-
-
 @pytest.mark.parametrize("growth", [2.0, 2.001, 2.5, 3.0, 4.0, 6.0, 20.0])
 def test_the_condition_holds_everywhere_and_is_attained(growth):
     rng = np.random.default_rng(8)

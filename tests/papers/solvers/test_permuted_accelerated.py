@@ -7,7 +7,7 @@ import pytest
 
 import tailguard as tg
 from support.recursions import clipped_slope, consecutive, data, without_noise
-from support.spy import gate_over
+from support.spy import gate_over, run_over
 from tailguard.checks import BudgetError
 from tailguard.gate.plan import Problem
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
@@ -112,12 +112,9 @@ def test_a_shuffled_run_is_booked_as_one_shuffle_within_the_promise():
         tg.ApproxDP(0.1, 1e-5),
     )
     solver = PermutedAccelerated(n_steps=200, clip_norm=1.0)
-    plan = solver.plan(problem, guarantee)
+    _, gate, plan = run_over(solver, problem, X, y, guarantee, seed=3)
     assert plan.stages[0].shuffled
     assert plan.stages[0].mu > 1.5 * guarantee.gaussian_mu()
-    gate, _ = gate_over(problem, X, y, guarantee, seed=3)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    solver.run(plan, gate)
     certificate = gate.certificate()
     assert 0.099 <= certificate.spent.epsilon <= 0.1
     assert certificate.spent.epsilon == pytest.approx(certificate.total.epsilon, rel=1e-9)
@@ -147,13 +144,9 @@ def test_printed_phases_without_a_record_are_refused(growth_bound):
 def test_phases_are_shuffled_each_by_itself_and_the_costliest_counts():
     problem = Problem(tg.losses.Squared(), 2000, 3, constraint=BALL)
     solver = DoublingAccelerated(n_steps=100, clip_norm=1.0)
-    plan = solver.plan(problem, tg.ApproxDP(0.1, 1e-5))
+    _, gate, plan = run_over(solver, problem, *data(2000), tg.ApproxDP(0.1, 1e-5), seed=3)
     assert plan.settings["proof"] == "; ".join(["groups"] * len(plan.stages))
     assert [event.block for event in plan.event.events] == list(range(len(plan.stages)))
-    X, y = data(2000)
-    gate, _ = gate_over(problem, X, y, tg.ApproxDP(0.1, 1e-5), seed=3)
-    gate.reserve(plan.event, coordinates=plan.coordinates)
-    solver.run(plan, gate)
     assert 0.099 <= gate.certificate().spent.epsilon <= 0.1
 
 

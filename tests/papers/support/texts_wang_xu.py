@@ -77,13 +77,6 @@ def wang_trimmed(printed, n_numbers, rho=None):
     return {"smoothness": each**2 / 16, "shift": each / 4, "n_trimmed": N // 20}
 
 
-def wang_5(printed, a=1.0, b=2.0):
-    """Algorithm 3, Theorem 5: constants of every coordinate of every step."""
-    count = math.ceil(b / a * log(N))
-    says = {"n_steps": count, "step_size": 1 / b, "low": -1.0, "high": 1.0}
-    return says | (wang_trimmed(True, D * count) if printed else {})
-
-
 def wang_2(printed, m=400):
     """Algorithm 1, line 1: s, gamma and beta of overlapping subsets."""
     says = {"n_blocks": m}

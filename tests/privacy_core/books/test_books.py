@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from support.events import books_with
 from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.books import LedgerEntry, own_copy
@@ -92,8 +93,7 @@ def test_no_holder_of_an_event_changes_the_books():
 
 
 def test_refusal_comes_before_spending_and_changes_nothing():
-    books = MemoryBooks()
-    books.reserve(Repeated(Gaussian(0.25), 2))
+    books = books_with(Repeated(Gaussian(0.25), 2))
     for _ in range(2):
         books.check(slope())
         books.record(slope())
@@ -110,8 +110,7 @@ def test_refusal_comes_before_spending_and_changes_nothing():
 
 
 def test_only_equal_releases_in_a_row_share_a_line():
-    books = MemoryBooks()
-    books.reserve(Repeated(Gaussian(0.25), 9))
+    books = books_with(Repeated(Gaussian(0.25), 9))
     other = slope(parameters={"step": 2})
     for release in (slope(), slope(), slope(times=3), other, other, slope()):
         books.record(release)
@@ -119,8 +118,7 @@ def test_only_equal_releases_in_a_row_share_a_line():
 
 
 def test_each_block_may_spend_what_one_block_was_given():
-    books = MemoryBooks()
-    books.reserve(Parallel("batches", 0, Repeated(Gaussian(0.25), 2)))
+    books = books_with(Parallel("batches", 0, Repeated(Gaussian(0.25), 2)))
     for block in range(4):
         books.record(slope(block_map="batches", block=block, times=2))
     for extra in ({"block_map": "batches", "block": 0}, {"block_map": "other", "block": 0}, {}):
@@ -129,8 +127,7 @@ def test_each_block_may_spend_what_one_block_was_given():
 
 
 def test_the_copy_of_a_fork_is_no_books(monkeypatch):
-    books = MemoryBooks()
-    books.reserve(Gaussian(0.25))
+    books = books_with(Gaussian(0.25))
     here = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: here + 1)
     for write in (lambda: books.reserve(Gaussian(0.25)), lambda: books.record(slope())):
@@ -182,8 +179,7 @@ def test_parameters_have_names(parameters):
 
 @pytest.mark.parametrize("stopped_early", [False, True])
 def test_settled_books_are_closed(stopped_early):
-    books = MemoryBooks()
-    books.reserve(Repeated(Gaussian(0.25), 2))
+    books = books_with(Repeated(Gaussian(0.25), 2))
     books.record(slope())
     for _ in range(2):
         books.settle(stopped_early=stopped_early)

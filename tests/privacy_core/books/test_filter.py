@@ -13,15 +13,15 @@ from scipy.special import ndtr
 
 import tailguard as tg
 from support.count_below import CountBelow
+from support.events import books_with
 from support.stages import once
 from tailguard.checks import BudgetError
 from tailguard.data.rows.arrays import make_rows
 from tailguard.gate import Gate
 from tailguard.noise.sources import SimulationSource
 from tailguard.privacy.accounting.gaussian import delta_of
-from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
-from tailguard.privacy.events import Composed, Gaussian, Laplace
+from tailguard.privacy.events import Gaussian, Laplace
 
 MU, SHARE = 1.2, 0.7  # what is reserved in mu; what the first question costs
 REST = math.sqrt(MU**2 - SHARE**2)
@@ -104,12 +104,6 @@ def laplace(epsilon):
     return Release(
         "count", "Count", "laplace", "l1", sensitivity=1.0, noise_std=scale * math.sqrt(2.0)
     )
-
-
-def books_with(*events):
-    books = MemoryBooks()
-    books.reserve(Composed(events))
-    return books
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)

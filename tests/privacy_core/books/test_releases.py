@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.events import books_with
 from tailguard.checks import BudgetError
 from tailguard.privacy.accounting.total_cost import smallest_epsilon, total_mu
-from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import ComposedReleases, Release, pass_event, spent_event
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import Composed, Laplace, Parallel, Repeated, Shuffled
@@ -85,13 +85,6 @@ def test_books_and_certificate_price_alike(kinds):
     for release in releases:
         spending = spending.plus(release)
     assert spending.flat_events == flatten(spent_event(releases))
-
-
-def books_with(*events):
-    books = MemoryBooks()
-    for event in events:
-        books.reserve(event)
-    return books
 
 
 def test_a_pass_is_covered_by_its_shuffle_and_a_second_ask_is_not():

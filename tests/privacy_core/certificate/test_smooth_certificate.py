@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 import tailguard as tg
+from support.events import books_with
 from tailguard.checks import BudgetError, InputError
 from tailguard.privacy.accounting.total_cost import satisfies, smallest_epsilon, total_cost
-from tailguard.privacy.books import MemoryBooks
 from tailguard.privacy.books.releases import Release
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.events import (
@@ -70,8 +70,7 @@ def test_hidden_numbers_belong_to_smooth_mechanisms_and_to_no_others(facts, para
 
 
 def test_books_cover_what_was_reserved_and_no_more():
-    books = MemoryBooks()
-    books.reserve(trimmed().event())
+    books = books_with(trimmed().event())
     books.reserve(central().event())
     books.record(trimmed())
     books.record(central())
@@ -133,8 +132,7 @@ def test_an_unbounded_release_costs_everything_in_every_currency():
 
 
 def test_books_count_unbounded_releases():
-    books = MemoryBooks()
-    books.reserve(Unbounded())
+    books = books_with(Unbounded())
     books.record(trimmed("printed"))
     with pytest.raises(BudgetError):
         books.record(trimmed("printed"))

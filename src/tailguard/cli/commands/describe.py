@@ -58,7 +58,7 @@ def describe(
     pure: options.PureOption = False,
     columns: options.ColumnsOption = None,
     quantiles: Annotated[
-        str | None, method("Q,Q", "Levels of the quantiles, such as 0.5,0.99.", "--quantiles")
+        str | None, method("Q,Q", "Levels of the quantiles, such as 0.5,0.99.")
     ] = None,
     by: Annotated[
         str | None,

@@ -139,9 +139,7 @@ def fit(
     Nothing is declared of age, ...
     """
     tg.ApproxDP(epsilon, delta)  # refuses a wrong budget before a file is opened
-    declared = declared_schema(given)
-    table = _opened(file, declared, engine)
-    schema = settled_for(declared, table, given["formula"])
+    declared, table, schema = _read(file, given, engine)
     own_options = {f"--{name}": given[name] for name in get_annotations(OwnOptions)}
     own_options["--classes"] = declared.classes
     parameters = {"epsilon": epsilon, "delta": delta, "fit_intercept": not no_intercept}
@@ -154,9 +152,14 @@ def fit(
     _print_and_write(estimator, out, json=json)
 
 
-def _opened(file: Path, declared: tg.Schema, engine: str = "local") -> Table:
-    """Open a table of at least two rows, or of one if persons make the number of rows secret."""
-    return opened_table(file, engine, fewest=2 if declared.person is None else 1)
+def _read(
+    file: Path, given: dict[str, Any], engine: str = "local"
+) -> tuple[tg.Schema, Table, tg.Schema]:
+    """Return what is declared of a table, the table, and the schema of its fit."""
+    declared = declared_schema(given)
+    # If persons make the number of rows secret, only an empty table is refused.
+    table = opened_table(file, engine, fewest=2 if declared.person is None else 1)
+    return declared, table, settled_for(declared, table, given["formula"])
 
 
 def _estimator(
@@ -253,9 +256,7 @@ def search(
     >>> run(f"search costs.csv --try target=mean,robust {options}".split())  # doctest: +ELLIPSIS
     Nothing is declared of age, ...
     """
-    declared = declared_schema(given)
-    table = _opened(file, declared)
-    schema = settled_for(declared, table, given["formula"])
+    declared, table, schema = _read(file, given)
     estimator = _estimator(given, schema, table, {"--classes": declared.classes}, {})
     private_search = tg.PrivateSearch(
         estimator,

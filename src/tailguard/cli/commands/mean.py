@@ -38,10 +38,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import tailguard as tg
 from tailguard.checks import InputError
@@ -58,7 +55,6 @@ from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_folded, print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
 from tailguard.means.choice import MEANS, check_options, own_options
-from tailguard.printable import printable
 from tailguard.progress import progress_bar
 
 METHODS = "\n".join(f"  {name:10} {', '.join(own_options(name))}" for name in MEANS)
@@ -82,10 +78,7 @@ class MomentOptions:
     )
 
 
-@options.takes(
-    MomentOptions,
-    *options.RUN_ON_A_TABLE,
-)
+@options.takes(MomentOptions, *options.RUN_ON_A_TABLE)
 def estimate_means(
     file: options.TableOption,
     *,
@@ -99,11 +92,7 @@ def estimate_means(
     ] = None,
     option: Annotated[
         list[str] | None,
-        of_method(
-            "NAME=VALUE",
-            "An option of the method, such as clip_norm=2.5; may be repeated.",
-            "--option",
-        ),
+        of_method("NAME=VALUE", "An option of the method, such as clip_norm=2.5; may be repeated."),
     ] = None,
     engine: options.EngineOption = "local",
     explain: options.ExplainOption = False,
@@ -130,11 +119,8 @@ def estimate_means(
     declared = declared_schema({**given, "columns": columns})
     schema = declared.settled(table.names, table.where)
     table.check_types(schema.numeric)
-    out = (
-        None
-        if out is None
-        else destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
-    )
+    if out is not None:
+        destination(out, file, given["schema"], given["ledger"], given["checkpoint"])
     print_undeclared(declared, table, "--columns", json=json)
     moment = _moment(given["moment_order"], given["moment_bound"], given["moment_kind"])
     with progress_bar():
@@ -203,13 +189,7 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
         f"{certificate.mode}\n"
         f"{certificate.guarantee.describe()}",
     )
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("", no_wrap=True)
-    table.add_column("mean", justify="right")
-    table.add_column("privacy noise", justify="right")
-    for name, value, noise in result.rows():
-        table.add_row(escape(printable(name)), f"{value:.6g}", f"{noise:.2g}")
-    console.print(table)
+    print_plain(console, "\n".join(["", *result.table(console.width), ""]))
     print_wrapped(
         console,
         "privacy noise: predicted standard deviation of the added noise alone; sampling error and "

@@ -81,7 +81,7 @@ def list_methods(
     html: Annotated[bool, options.typed(None, "As a page with sliders.", "--html")] = False,
     out: Annotated[
         Path | None,
-        options.typed("PATH", "The page's path for --html; plan.html by default.", "--out"),
+        options.typed("PATH", "The page's path for --html; plan.html by default."),
     ] = None,
     **given: Any,
 ) -> None:

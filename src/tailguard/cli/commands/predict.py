@@ -32,7 +32,7 @@ the rows that they are made for: guard them as you guard FILE.
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,13 +43,7 @@ from rich.console import Console
 
 from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
-from tailguard.cli.arguments import (
-    destination,
-    kept,
-    promise_of,
-    run_options,
-    write_texts,
-)
+from tailguard.cli.arguments import destination, kept, promise_of, run_options, write_texts
 from tailguard.cli.model_file import load_model, takers
 from tailguard.cli.printing import print_plain, print_summary, print_wrapped, tables_as_json
 from tailguard.data.declarations import OTHER, check_columns, listing
@@ -61,7 +55,7 @@ from tailguard.data.design import (
     offset_numbers,
 )
 from tailguard.data.readers.opening import opened_path, opened_table
-from tailguard.data.table import Table, pieces
+from tailguard.data.table import Piece, Table
 from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
 from tailguard.printable import printable
@@ -121,7 +115,7 @@ def predict(
     names = tuple(dict.fromkeys([*fitted.schema_.features, *observed.values()]))
     check_columns(names, table.names, table.where)
     unpredicted = _MissingPredictions(fitted, observed)
-    tables = pieces(table, names, ROWS_AT_ONCE)
+    tables = (Piece(table, names, frame) for frame in table.batches(names, ROWS_AT_ONCE))
     texts = _csv_texts(fitted, tables, observed, asked, unpredicted)
     if out is None:
         for text, _ in texts:
@@ -131,8 +125,19 @@ def predict(
         print_plain(Console(), f"Wrote {n_rows} predictions to {out}.")
     mode = fitted.certificate_.mode
     marks = () if mode == "private" else (f"MODEL is of a {mode}. So are its predictions.",)
-    for sentence in (*marks, *unpredicted.sentences()):
+    for sentence in (*marks, *_rates(fitted, observed), *unpredicted.sentences()):
         print_wrapped(Console(stderr=True), sentence)
+
+
+def _rates(fitted: Any, observed: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence if the fit had an exposure and these predictions have none."""
+    exposure = fitted.schema_.exposure
+    if observed or exposure is None:
+        return ()
+    return (
+        f"Predictions are rates, for an exposure of 1: --exposure {exposure} predicts the target "
+        "of each row.",
+    )
 
 
 def _load_table_model(path: Path) -> Any:
@@ -363,9 +368,8 @@ def score(
         exposure, offset = schema.exposure if fitted.takes_exposure else None, schema.offset
     table = opened_table(file)
     check_columns([*schema.features, target], table.names, table.where)
-    out = (
-        None if out is None else destination(out, model, file, given["ledger"], given["checkpoint"])
-    )
+    if out is not None:
+        destination(out, model, file, given["ledger"], given["checkpoint"])
     with progress_bar():
         result = fitted.private_score(
             table,

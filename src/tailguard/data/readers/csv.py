@@ -64,7 +64,7 @@ class CsvTable(Table):
     n_rows = 0  # unknown until the file is read
 
     def __init__(self, path: str | Path) -> None:
-        self.path = existing_file(path)
+        self.path = Path(path)
         self.where = str(path)
         with _opened(self.path) as records:
             _check_text(self.path)
@@ -122,14 +122,6 @@ def refuse_pipe(path: str | Path) -> None:
             f"{path} must be a regular file, since it is read several times; it is a pipe or a "
             "device: save its content as a file."
         )
-
-
-def existing_file(path: str | Path) -> Path:
-    """Return the path of a file; refuse one that does not exist."""
-    refuse_pipe(path)
-    if not os.path.isfile(path):
-        raise InputError(f"{path} must be a file; there is none.")
-    return Path(path)
 
 
 @contextmanager

@@ -222,13 +222,9 @@ def _answer(part: int, first: int, sums: list[int] | None = None, rows: Any = No
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write(rows)
         sent = sink.getvalue().to_pybytes()
-    types = {"part": pa.int64(), "first": pa.int64(), "sums": pa.list_(pa.int64())}
-    schema = pa.schema([*types.items(), ("rows", pa.binary())])
-    columns = [[part], [first], [sums], [sent]]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
+    numbers = {"part": pa.int64(), "first": pa.int64(), "sums": pa.list_(pa.int64())}
+    answer = {"part": part, "first": first, "sums": sums, "rows": sent}
+    return pa.RecordBatch.from_pylist([answer], pa.schema(numbers | {"rows": pa.binary()}))
 
 
 def spark_session() -> Any:

@@ -294,8 +294,22 @@ def _chosen_rows(
 ) -> IntArray:
     """Return the places of the used rows, or of those whose marks are counted, by persons."""
     with_key = np.flatnonzero(persons.numbers != NOBODY)
-    values = (_hashes_of_kinds if marked else _hashes)(rows, persons, hashed)[with_key]
-    return with_key[chosen_places(persons.numbers[with_key], values, hashed, persons.unit.max_rows)]
+    values, first = hashed.of(persons.keys), 0
+    for block in _marks(rows) if marked else _pieces(rows):
+        piece = slice(first, first + block.n_rows)
+        values[piece] = row_values(hashed, values[piece], block, marked=marked)
+        first += block.n_rows
+    numbers, max_rows = persons.numbers[with_key], persons.unit.max_rows
+    return with_key[chosen_places(numbers, values[with_key], hashed, max_rows)]
+
+
+def _pieces(rows: ArrayRows) -> Iterable[RecordBlock]:
+    length = max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, rows.n_features))
+    return (rows.piece(start, start + length) for start in range(0, rows.n_rows, length))
+
+
+def _marks(rows: ArrayRows) -> Iterable[RecordBlock]:
+    return (chunk for marks in rows.marks() for chunk in chunks_of(RecordBlock(*marks)))
 
 
 def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows: int) -> IntArray:
@@ -307,27 +321,6 @@ def chosen_places(numbers: IntArray, values: Words, hashed: KeyedHash, max_rows:
     values = hashed.of_rows(values, [copies])
     order = np.lexsort((values, numbers))
     return order[_ranks(numbers[order]) < max_rows]
-
-
-def _hashes(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the hash of each row: of its key and its numbers."""
-    values = hashed.of(persons.keys)
-    length = max(CHUNK_ROWS, NUMBERS_AT_ONCE // max(1, rows.n_features))
-    for start in range(0, rows.n_rows, length):
-        piece = slice(start, start + length)
-        values[piece] = row_values(hashed, values[piece], rows.piece(start, start + length))
-    return values
-
-
-def _hashes_of_kinds(rows: ArrayRows, persons: Persons, hashed: KeyedHash) -> Words:
-    """Return the hash of each row: of its key and the kinds of its cells."""
-    values, first = hashed.of(persons.keys), 0
-    for marks in rows.marks():
-        for chunk in chunks_of(RecordBlock(*marks)):
-            piece = slice(first, first + chunk.n_rows)
-            values[piece] = row_values(hashed, values[piece], chunk, marked=True)
-            first += chunk.n_rows
-    return values
 
 
 def row_values(

@@ -22,6 +22,7 @@ from tailguard.data.design import (
     declared_weight,
     feature_marks,
     frame_matrix,
+    join_parts,
     marks_beside,
     takes_off,
     target_numbers,
@@ -199,12 +200,8 @@ class RecordReader:
 def joined(blocks: Sequence[RecordBlock], first: int | None = 0) -> RecordBlock:
     """Join consecutive blocks; do not copy a single block."""
     vectors = {
-        name: _join([block.vector(name) for block in blocks])
+        name: join_parts([block.vector(name) for block in blocks])
         for name in BESIDE
         if getattr(blocks[0], name) is not None
     }
-    return RecordBlock(_join([block.features for block in blocks]), **vectors, first=first)
-
-
-def _join(parts: list[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return RecordBlock(join_parts([block.features for block in blocks]), **vectors, first=first)

@@ -21,8 +21,8 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.sources import Words
 
-# Error numbers of a full disk or quota.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Error numbers of a disk, a file or a quota without room."""
 # Records to read at once if only some records are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
 # The fewest parts, and about the most bytes of one part: a part is sorted in memory.

@@ -57,7 +57,7 @@ def _checked_date(where: str, declared: Any) -> dict[str, str]:
     if not isinstance(declared, Mapping) or not {"origin", "unit"} <= {*declared} <= {*KEYS}:
         raise InputError(
             f"{where} must declare an origin and a unit, and perhaps a format, such as {{'origin': "
-            f"'2020-01-01', 'unit': 'days'}}; got {shown(declared)}."
+            f"'2020-01-01', 'unit': 'days', 'format': '%d.%m.%Y'}}; got {shown(declared)}."
         )
     origin, pattern = declared["origin"], declared.get("format")
     origin = origin.isoformat() if isinstance(origin, date) else origin

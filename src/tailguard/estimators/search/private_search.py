@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, require, shown, warn_before_spending
-from tailguard.estimators.arguments import twin
+from tailguard.estimators.arguments import fits_of, twin
 from tailguard.estimators.base import PrivateLinearModel
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.search.plan import SearchPlan, SearchTask, find_score, plan_search
-from tailguard.gate.engine import Solved, all_fits
+from tailguard.gate.engine import Solved, count_fit
 from tailguard.gate.record_check import RecordRule
 from tailguard.gate.selection import SelectionGate
 from tailguard.losses.base import Loss
@@ -180,7 +180,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         rule = RecordRule(self.check_records, self.on_unusable)
         plan = plan_search(tasks, scored_problem, guarantee, tries, rule, table.columns)
         if self.ledger is None and self.random_state is None:
-            self._fits = all_fits(getattr(self, "_fits", ()), plan.event, plan.guarantee)
+            count_fit(fits_of(self), plan.event, plan.guarantee)
         fitted = twin(self)  # a search that fails leaves the earlier one as it was
         fitted.candidates_ = candidates
         gate = SelectionGate.over(

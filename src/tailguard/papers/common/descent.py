@@ -316,17 +316,15 @@ def strongly_convex_theorem(
         schedule="disjoint" if disjoint else "full",
     )
     usual = step.typical_sampling or step.sampling
-    prediction = descent_prediction(facts, solver, noise=noise, error=usual)
     if disjoint:  # each step reads new records, so its sampling error is independent too
         statement = replace(statement, covers=OWN_BLOCKS)
-        fresh = math.hypot(noise, usual)
-        prediction = descent_prediction(facts, solver, noise=fresh, error=0.0)
+        noise, usual = math.hypot(noise, usual), 0.0
     return theorem_of(
         facts,
         statement,
         solver,
         bound,
-        prediction,
+        descent_prediction(facts, solver, noise=noise, error=usual),
         noise_std=stated,
         n_passes=1 if disjoint else n_steps,
         spent=spent,

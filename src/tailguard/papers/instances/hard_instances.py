@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_finite, check_integer, check_positive, shown
 from tailguard.datasets.dataset import check_sizes
+from tailguard.means.formulas import check_order
 from tailguard.papers.instances.packings import CodeWords, constant_weight_words, sparse_words
 
 
@@ -105,16 +106,9 @@ def spike(word: NDArray[np.int8], *, chance: float, order: float, bound: float) 
 
     Its raw moments equal the bound.
     """
-    check_moment_order(order)
+    check_order(order, minimum=1.0)  # at 1 a spike has no bounded mean
     size = (check_positive("moment_bound", bound) / chance) ** (1.0 / order)
     return SpikeLaw(size * word, chance)
-
-
-def check_moment_order(order: float) -> float:
-    """Refuse orders at which a spike has no bounded mean."""
-    if check_finite("moment_order", order) <= 1.0:
-        raise InputError(f"moment_order must be a number above 1; got {shown(order)}.")
-    return float(order)
 
 
 def generator(seed: int, **sizes: int) -> np.random.Generator:
@@ -231,7 +225,8 @@ def hard_scalar_mean(
     (5e-05, 1.0)
     """
     check_rows(n_rows)
-    share = 1.0 - 1.0 / check_moment_order(moment_order)
+    check_order(moment_order, minimum=1.0)
+    share = 1.0 - 1.0 / moment_order
     chance = min(1.0, share / (10.0 * check_positive("epsilon", epsilon) * n_rows))
     _check_chance(chance)
     return spike(np.ones(1, dtype=np.int8), chance=chance, order=moment_order, bound=moment_bound)

@@ -15,7 +15,8 @@ import numpy as np
 from scipy import integrate, special
 
 from tailguard.array_types import FloatArray
-from tailguard.papers.instances.hard_instances import check_moment_order, generator
+from tailguard.means.formulas import check_order
+from tailguard.papers.instances.hard_instances import generator
 
 # The index of the tail minus the order of the moment.
 MARGIN = 0.05
@@ -30,7 +31,8 @@ class _HeavyLaw:
     @property
     def index(self) -> float:
         """The power of the tail's decay: the degrees of freedom of Student's t."""
-        return check_moment_order(self.order) + MARGIN
+        check_order(self.order, minimum=1.0)
+        return self.order + MARGIN
 
 
 @dataclass(frozen=True)

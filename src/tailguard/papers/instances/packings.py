@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tailguard.checks import InputError, check_integer, shown
 from tailguard.datasets.dataset import check_sizes
+from tailguard.papers.fano import least_distance
 
 CodeWords = NDArray[np.int8]
 
@@ -39,8 +40,7 @@ def constant_weight_words(n_features: int, n_words: int, *, seed: int = 0) -> Co
     check_sizes(n_features=n_features)
     word = np.zeros(n_features, dtype=np.int8)
     word[: n_features // 2] = 1
-    distance = max(2, math.ceil(n_features / 8))
-    return _greedy(lambda rng: rng.permutation(word), distance, n_words, seed)
+    return _greedy(lambda rng: rng.permutation(word), least_distance(n_features), n_words, seed)
 
 
 def sparse_words(n_features: int, n_nonzero: int, n_words: int, *, seed: int = 0) -> CodeWords:

@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tailguard.checks import InputError, check_finite, check_positive, shown
+from tailguard.checks import InputError, check_positive
 from tailguard.datasets.dataset import check_sizes
+from tailguard.means.formulas import check_order
 from tailguard.papers.instances.hard_instances import (
     SignLaw,
     SpikeLaw,
-    check_moment_order,
     check_rows,
     spike,
     zcdp_chance,
 )
 from tailguard.papers.instances.packings import sign_words
+from tailguard.papers.xu2025.bounds import check_growth
 
 # Factor of the chance, and of the bias, at which Fano's bound is positive.
 FACTOR = 0.1
@@ -83,7 +84,7 @@ def growth_constant(growth: float) -> float:
     >>> [round(growth_constant(growth), 5) for growth in (2.0, 3.0, 4.0, 6.0)]
     [0.5, 0.19526, 0.08333, 0.01688]
     """
-    _check_loss_growth(growth)
+    check_growth(growth, 2.0)  # others are not in the paper's class
     if growth == 2.0:
         return 0.5
     power = growth - 1.0
@@ -121,8 +122,8 @@ def hard_tsybakov(
     >>> len(instances), instances[0].gradient_moment(2.0) < 4.0
     (4, True)
     """
-    _check_loss_growth(growth)
-    check_moment_order(moment_order)
+    check_growth(growth, 2.0)
+    check_order(moment_order, minimum=1.0)
     scale = check_positive("moment_bound", moment_bound) ** (1.0 / moment_order)
     check_sizes(n_features=n_features)
     chance = zcdp_chance(n_rows, n_features, rho=rho, factor=FACTOR)
@@ -158,7 +159,7 @@ def hard_tsybakov_sampling(
     >>> instances[0].law.bias.hex() == (0.1 / 1000**0.5).hex()
     True
     """
-    _check_loss_growth(growth)
+    check_growth(growth, 2.0)
     check_rows(n_rows)
     check_sizes(n_features=n_features)
     size = check_positive("moment_scale", moment_scale) / (2.0 * math.sqrt(n_features))
@@ -166,9 +167,3 @@ def hard_tsybakov_sampling(
     bias = FACTOR / math.sqrt(n_rows)
     words = sign_words(n_features, n_instances, seed=seed)
     return tuple(TsybakovInstance(SignLaw(word, size, bias), growth, radius) for word in words)
-
-
-def _check_loss_growth(growth: float) -> None:
-    """Refuse exponents below 2, for which the loss is not in the paper's class."""
-    if check_finite("growth", growth) < 2.0:
-        raise InputError(f"growth must be a number of at least 2; got {shown(growth)}.")

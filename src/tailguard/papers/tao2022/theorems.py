@@ -55,7 +55,7 @@ def convex(facts: Facts, *, groups: str | None = None) -> Theorem:
     """
     epsilon, delta = facts.printed_terms if facts.prints else facts.terms
     uniform = check_groups(groups, prints=facts.prints) == "uniform"
-    threshold = _convex_threshold(facts)
+    threshold = facts.as_printed().into(parameters.convex_threshold)
     count = facts.into(parameters.convex_steps, threshold=threshold, epsilon=epsilon)
     least = facts.into(lower.convex_lower_bound) * facts.diameter / 2.0  # that of the unit ball
     cases = () if uniform else ("pointwise",)
@@ -188,12 +188,6 @@ def _sparse_theorem(facts: Facts, least: float, solver: Any) -> Theorem:
     bound = smoothness * (left + n_kept * error)
     statement = statement_of("tao2022.sparse", facts, least)
     return theorem_of(facts, statement, solver, bound, excess, noise_std=noise, n_passes=1)
-
-
-def _convex_threshold(facts: Facts) -> float:
-    """Return the threshold of Theorem 6, in units of the moment, or as printed without a moment."""
-    printed_bound = {"moment_bound": 1.0} if facts.prints else {}
-    return facts.into(parameters.convex_threshold, **printed_bound)
 
 
 def _block_threshold(facts: Facts, n_steps: int) -> float:

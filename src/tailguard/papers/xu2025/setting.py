@@ -24,7 +24,7 @@ from tailguard.losses.squared import Squared
 from tailguard.means.formulas import check_facts, check_order, tail_power
 from tailguard.papers.common.prediction import accelerated_excess, localised_excess
 from tailguard.papers.common.setting import Facts
-from tailguard.papers.common.statement import Statement, needed_of_batches, theorem_of
+from tailguard.papers.common.statement import needed_of_batches, statement_of, theorem_of
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.printed.terms import printed_in
 from tailguard.papers.solvers.localised import SCHEDULES, Localised, printed_noise_ratio
@@ -216,9 +216,9 @@ class DoubledNorms(Norms):
 
 
 def localised_theorem(
-    facts: Norms, statement: Statement, solver: Localised, bound: float
+    facts: Norms, name: str, lower: float, solver: Localised, bound: float, *cases: str
 ) -> Theorem:
-    """Build a theorem on the localised method."""
+    """Build a theorem on the localised method, with its statement for the solver's schedule."""
     mu, pulls, guarantee = facts.mu, [], facts.guarantee
     phases = solver.phases(facts.problem, mu, guarantee)
     for phase in phases:
@@ -227,7 +227,7 @@ def localised_theorem(
     plan = solver.plan(facts.problem, guarantee)
     return theorem_of(
         facts,
-        statement,
+        statement_of(f"xu2025.{name}", facts, lower, solver.schedule, *cases),
         solver,
         bound,
         partial(localised_excess, distance=facts.diameter / 2.0, pulls=tuple(pulls)),
@@ -240,7 +240,8 @@ def localised_theorem(
 
 def accelerated_theorem(
     facts: Norms,
-    statement: Statement,
+    name: str,
+    lower: float,
     solver: PermutedAccelerated,
     reach: Callable[[float], float] | None = None,
 ) -> Theorem:
@@ -268,9 +269,11 @@ def accelerated_theorem(
         risk = smoothness * (distance / stage.n_blocks) ** 2
         risk += spread * whole / math.sqrt(stage.n_blocks) + distance * bias
         distance = facts.diameter if reach is None else reach(risk)
+    statement = statement_of(f"xu2025.{name}", facts, lower)
+    needed = tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))
     return theorem_of(
         facts,
-        replace(statement, for_privacy=tuple(dict.fromkeys(map(needed_of_batches, plan.stages)))),
+        replace(statement, for_privacy=needed),
         solver,
         risk,
         partial(

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 from tailguard.checks import InputError, check_boolean, check_finite, shown
-from tailguard.papers.common.statement import statement_of
 from tailguard.papers.common.theorem import Theorem, theorem_on
 from tailguard.papers.solvers.doubling_accelerated import DoublingAccelerated
 from tailguard.papers.solvers.localised import Localised
@@ -59,7 +58,7 @@ def localised(facts: DoubledNorms) -> Theorem:
     solver = Localised(**facts.localised_options(n_rows))
     if solver.schedule == "practical":
         solver = replace(solver, step_parameter=facts.eta(n_rows))
-    return _localised(facts, "localised", facts.least, solver, facts.risk(n_rows))
+    return localised_theorem(facts, "localised", facts.least, solver, facts.risk(n_rows))
 
 
 @theorem_on("norm", "row_limit", of=DoubledNorms)
@@ -89,7 +88,7 @@ def tsybakov(facts: DoubledNorms, *, growth: float = 2.0, growth_constant: float
     size = facts.n_rows // parameters.shrinking_phases(n_rows=facts.n_rows)
     solver = ShrinkingLocalised(radius=facts.diameter, **facts.localised_options(size))
     bound = facts.grown(facts.risk(size), growth, growth_constant)
-    return _localised(facts, "tsybakov", facts.least_growing(growth), solver, bound)
+    return localised_theorem(facts, "tsybakov", facts.least_growing(growth), solver, bound)
 
 
 @theorem_on("norm", "row_limit", of=DoubledNorms)
@@ -127,15 +126,7 @@ def unknown_growth(
     lower = facts.least_growing(growth_bound)
     bound = facts.doubling_risk(sizes, growth_bound, growth_constant)
     cases = ("shrinking",) if shrinks else ()
-    return _localised(facts, "unknown_growth", lower, solver, bound, *cases)
-
-
-def _localised(
-    facts: DoubledNorms, name: str, lower: float, solver: Localised, bound: float, *cases: str
-) -> Theorem:
-    """Build a theorem on the localised method, with its statement."""
-    statement = statement_of(f"xu2025.{name}", facts, lower, solver.schedule, *cases)
-    return localised_theorem(facts, statement, solver, bound)
+    return localised_theorem(facts, "unknown_growth", lower, solver, bound, *cases)
 
 
 @theorem_on("norm", "smoothness", of=Norms)
@@ -157,8 +148,7 @@ def accelerated(facts: Norms) -> Theorem:
     solver = PermutedAccelerated(
         n_steps=facts.batches(facts.n_rows), **_accelerated_options(facts, facts.n_rows)
     )
-    statement = statement_of("xu2025.accelerated", facts, facts.least)
-    return accelerated_theorem(facts, statement, solver)
+    return accelerated_theorem(facts, "accelerated", facts.least, solver)
 
 
 @theorem_on("norm", "smoothness", of=Norms)
@@ -187,12 +177,11 @@ def accelerated_growth(
         **_accelerated_options(facts, sizes[-1]),
     )
     lower = facts.least_growing(growth)
-    statement = statement_of("xu2025.accelerated_growth", facts, lower)
 
     def reach(risk: float) -> float:
         return facts.reach(risk, growth, growth_constant)
 
-    return accelerated_theorem(facts, statement, solver, reach)
+    return accelerated_theorem(facts, "accelerated_growth", lower, solver, reach)
 
 
 def _accelerated_options(facts: Norms, n_rows: int) -> dict[str, Any]:

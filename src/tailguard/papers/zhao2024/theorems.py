@@ -19,7 +19,7 @@ from typing import Any
 from tailguard.checks import InputError, check_boolean
 from tailguard.gate.plan import Problem
 from tailguard.losses.squared import Squared
-from tailguard.means.iterative import check_group_count
+from tailguard.means.formulas import check_group_count
 from tailguard.papers.common import descent
 from tailguard.papers.common.setting import Facts
 from tailguard.papers.common.statement import Statement, needed_of_batches, statement_of

@@ -25,7 +25,12 @@ from tailguard.privacy import events
 from tailguard.privacy.accounting.total_cost import EXACT, Distance, TotalCost, total_cost
 from tailguard.privacy.books.books import LedgerEntry
 from tailguard.privacy.books.releases import Release, covers, spent_event
-from tailguard.privacy.certificate.agreement import check_agreement, unproven
+from tailguard.privacy.certificate.agreement import (
+    CURRENCIES,
+    NOTHING_PROMISED,
+    check_agreement,
+    unproven,
+)
 from tailguard.privacy.certificate.pages import (
     COMPOSITION,
     certificate_body,
@@ -159,19 +164,15 @@ class Certificate:
     @property
     def unused(self) -> dict[str, float]:
         """How far the released total is below the reserved one, in each common currency."""
-        pairs = {
-            name: (getattr(self.total, name), getattr(self.spent, name))
-            for name in ("epsilon", "mu", "rho")
-        }
-        return {
-            name: max(0.0, planned - spent)
-            for name, (planned, spent) in pairs.items()
-            if planned is not None
-            and spent is not None
+        unused = {}
+        for name in CURRENCIES:
+            planned, spent = getattr(self.total, name), getattr(self.spent, name)
+            if planned is None or spent is None or math.isinf(planned):
+                continue
             # A difference within the margin is rounding, not budget.
-            and planned < math.inf
-            and planned - spent > ROUNDING_MARGIN * planned
-        }
+            if planned - spent > ROUNDING_MARGIN * planned:
+                unused[name] = planned - spent
+        return unused
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts and totals as plain data."""
@@ -293,7 +294,7 @@ class Certificate:
     @property
     def _unprotected(self) -> bool:
         """Whether it is of a run with printed noise that breaks the guarantee."""
-        return self.mode == "reproduction: NOT PRIVATE"
+        return self.mode == NOTHING_PROMISED
 
     def _promise(self) -> str:
         """Describe the promise; there is none if printed noise breaks the guarantee."""

@@ -7,7 +7,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
-from tailguard.printable import html_list, html_table, printable, printable_lines
+from tailguard.printable import html_list, notebook_table, printable, printable_lines
 from tailguard.privacy.books.books import LedgerEntry
 
 COMPOSITION = {
@@ -38,10 +38,19 @@ LABEL = 13
 
 def certificate_text(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as plain text, for readers who are no statisticians."""
-    parts = (_head(data), _releases_lines(data["releases"]), _remarks(data["remarks"]))
-    conditions = data.get("conditions", ())
-    listed = (*(_points(CONDITIONS, conditions) if conditions else ()), *_assumptions(data))
-    return printable_lines("\n".join([*chain(*parts), *listed]))
+    listed = (_points(title, sentences) for title, sentences in _sections(data))
+    lines = chain(_head(data), _releases_lines(data["releases"]), *listed)
+    return printable_lines("\n".join(lines))
+
+
+def _sections(data: Mapping[str, Any]) -> list[tuple[str, Iterable[str]]]:
+    """Return the lists of sentences that a page ends with, and their titles."""
+    sections = [
+        (REMARKS, data["remarks"]),
+        (CONDITIONS, data.get("conditions")),
+        (ASSUMED, data["assumptions_for_accuracy"] or ("nothing",)),
+    ]
+    return [(title, sentences) for title, sentences in sections if sentences]
 
 
 def printed_releases(releases: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -150,12 +159,6 @@ def _releases_lines(releases: list[dict[str, Any]]) -> Iterator[str]:
         yield "  nothing"
 
 
-def _remarks(remarks: list[str]) -> Iterator[str]:
-    """Yield the remarks that readers need besides the numbers, if there are any."""
-    if remarks:
-        yield from _points(REMARKS, remarks)
-
-
 def _how(release: Mapping[str, Any]) -> str:
     """Name the mechanism, the query and the records of a release."""
     details = [release["mechanism"], release["kind"]]
@@ -170,11 +173,6 @@ def _how(release: Mapping[str, Any]) -> str:
         facts = release["parameters"]
         details.append(f"{facts['mean_tries']:g} tries expected, {facts['law']}")
     return f"({', '.join(details)})"
-
-
-def _assumptions(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the assumptions on which only the accuracy depends, not privacy."""
-    yield from _points(ASSUMED, data["assumptions_for_accuracy"] or ("nothing",))
 
 
 def _points(title: str, sentences: Iterable[str]) -> Iterator[str]:
@@ -216,22 +214,14 @@ def certificate_html(data: Mapping[str, Any]) -> str:
 
 def certificate_body(data: Mapping[str, Any]) -> str:
     """Render a certificate's dictionary as a part of a page, such as a notebook's."""
-    remarks, assumptions = data["remarks"], data["assumptions_for_accuracy"] or ("nothing",)
     printed = printed_releases(data["releases"])
     releases = [(*numbers, f"{what} {how}") for *numbers, what, how in printed]
     parts = [
         f"<h1>{escape(TITLE)}</h1>",
-        html_table(certificate_facts(data).items()),
+        notebook_table(certificate_facts(data).items()),
         f"<h2>{escape(RELEASED)}</h2>",
-        html_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
-        *(_listed(REMARKS, remarks) if remarks else ()),
-        *(_listed(CONDITIONS, data["conditions"]) if "conditions" in data else ()),
-        *_listed(ASSUMED, assumptions),
+        notebook_table(releases, COLUMNS, range(3)) if releases else "<p>nothing</p>",
     ]
+    for title, sentences in _sections(data):
+        parts += [f"<h2>{escape(title)}</h2>", html_list(sentences)]
     return "\n".join(parts)
-
-
-def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield a heading and a list."""
-    yield f"<h2>{escape(title)}</h2>"
-    yield html_list(lines)

@@ -38,6 +38,7 @@ from tailguard.solvers.newton.whitening import Whitening
 CONSTANT_ONLY = "constant_only"
 """The setting that marks the plan of a constant without coefficients."""
 
+SIZE = "target typical size"  # the stage of the target's scale
 NOT_FITTED = "the budget showed no more than a constant"
 
 # Losses whose slope is the expected target minus the target. At a score where the expected target
@@ -71,16 +72,31 @@ def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
 
 def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
     """Carry out the plan of a constant alone."""
-    session, problem = FitSession(plan, gate, Shares()), plan.problem
+    session = FitSession(plan, gate, Shares())
     session.weigh()
+    note = "no coefficient was fitted: the budget shows no scale, and went to the constant"
+    return _constant_of_target(session, *session.notes, note)
+
+
+def constant_of_hidden_amounts(session: FitSession) -> Solution:
+    """Measure the target again, with half of the remaining ``mu**2``, and fit a constant.
+
+    Amounts have no typical unit: if their scale is unknown, every later release cuts them at a
+    level that may be a millionth of them.
+    """
+    stages = session.stages
+    stages[SIZE] = replace(stages[SIZE], mu=session.rest(2).mu)
+    note = "no coefficient was fitted: the budget showed no scale of the target at first"
+    return _constant_of_target(session, note)
+
+
+def _constant_of_target(session: FitSession, *notes: str) -> Solution:
+    """Release the target's scale and, with the rest of the budget, its centre or mean."""
+    plan, problem = session.plan, session.plan.problem
     units, seen = find_target(session, columns_of(problem))
-    notes = [
-        *session.notes,
-        "no coefficient was fitted: the budget shows no scale, and went to the constant",
-    ]
     if not seen:
         hidden = "the budget showed no scale of the target"
-        notes.append(f"{hidden}: the constant is no better than a guess")
+        notes = (*notes, f"{hidden}: the constant is no better than a guess")
     if problem.link.residual:
         return constant_solution(plan, units.target_center, *notes)
     mean, exposure = mean_target(session, units)

@@ -30,6 +30,7 @@ from tailguard.solvers.newton.allocation import shares_for
 from tailguard.solvers.newton.choices import choose_fit
 from tailguard.solvers.newton.constant import (
     CONSTANT_ONLY,
+    constant_of_hidden_amounts,
     constant_plan,
     constant_solution,
     fall_back_to_constant,
@@ -163,6 +164,9 @@ def _carried_out(session: FitSession) -> Solution:
         hidden = "the target" if target_hides else "any column"
         note = f"no coefficient was fitted: the budget showed no scale of {hidden}"
         return constant_solution(plan, units.target_center, note)
+    amounts = columns.target and plan.problem.link.log and not session.loss.canonical
+    if amounts and columns.intercept and not scales.detected[columns.n_features]:
+        return constant_of_hidden_amounts(session)
     last = None
     try:
         for fit in fits(session, units, scales):
