@@ -21,6 +21,10 @@ from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
 LARGEST_SCALE = 2.0**150  # so that squares of scales, and their inverses, are floats
+# The most by which the reference of exposures is above their median, in logarithms. It is one scale
+# above, since most of their sum is above the median: log-uniform over four decades, the mean is 2.4
+# above it. Two modes have a scale that is far too large.
+MOST_ABOVE = 2.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class ColumnScales:
                 target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
         if columns.offset and columns.target and columns.intercept and self.detected[-1]:
-            offset_center += float(scale[-1])  # exposures far below the largest hardly count
+            offset_center += min(float(scale[-1]), MOST_ABOVE)
         if columns.target and not columns.residual and not columns.intercept:
             # Dividing the target of a log link by its scale also divides the expected target. So
             # every score falls by the logarithm of the scale, which no intercept absorbs.

@@ -47,6 +47,7 @@ CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
+LEAST_EXPOSURE = 0.05  # below two scales under the reference noise is most of the mean exposure
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
 # ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
 # multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
@@ -202,8 +203,8 @@ def mean_target(
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise), 1.0
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # Callers take the logarithm. The mean exposure is at least a tenth of a typical exposure.
-    return max(mean, noise, 1e-12), max(exposure, 0.1)
+    # Callers take logarithms. The mean exposure is at least a twentieth of the reference.
+    return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
 
 
 def score_bounds(fit: Fit) -> tuple[float, float]:

@@ -47,10 +47,11 @@ from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_
 # The search for a row limit begins and ends at these quantiles of row norms. It continues while the
 # noise is below this share of a second moment. All by trial.
 BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
-# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient.
-# With 8, noise moved log-rates of motorcycle claims by one; with 11 to 18, corrected fits were
-# better (pulsars, crashes).
-EVENTS_FOR_CORRECTION = 10.0
+# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient:
+# for counts, the expected number of events times mu. With 8, noise moved log-rates of motorcycle
+# claims by one. With 17, corrected fits of car claims lost .46 of the constant's excess, others .17
+# (benchmarks/bench_exposures.py); 41 real tables lose the same with 10, 20 and 40.
+EVENTS_FOR_CORRECTION = 20.0
 
 
 def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
