@@ -44,7 +44,7 @@ def test_a_fit_comes_near_the_weighted_optimum_and_not_near_the_other(name):
     model, y, reference = MODELS[name]
     found = weights_of(fitted(model, y, epsilon=None, delta=None, guarantee=tg.GDP(20.0)))
     best, other = (weights_of(reference.fit(X, y, sample_weight=w)) for w in (W, None))
-    assert np.abs(found - best).max() < 0.03
+    assert np.abs(found - best).max() < 0.05
     assert np.abs(found - best).max() < 0.3 * np.abs(other - best).max()
 
 
