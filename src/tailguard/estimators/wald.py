@@ -117,7 +117,8 @@ def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
 def _weights(model: Any, contrasts: Any) -> FloatArray:
     """Return the weights of contrasts: a row per contrast, a column per coefficient."""
     names = coefficient_names(model)
-    if isinstance(contrasts, list) and all(isinstance(each, list | tuple) for each in contrasts):
+    rows_given = isinstance(contrasts, list) and len(contrasts) > 0
+    if rows_given and all(isinstance(each, list | tuple) for each in contrasts):
         contrasts = _as_array(contrasts)
     if isinstance(contrasts, np.ndarray):
         matrix = np.atleast_2d(contrasts)

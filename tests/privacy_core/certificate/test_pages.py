@@ -54,5 +54,5 @@ def test_the_html_page_is_one_file_and_trusts_no_word():
     words = Words(page)
     assert words.text.count(evil) >= 5
     assert not {"script", "link", "img", "iframe"} & set(words.tags)
-    assert set(words.attributes) <= {"lang", "charset", "scope", "class"}
+    assert set(words.attributes) <= {"lang", "charset", "scope", "class", "style", "tabindex"}
     assert "url(" not in page

@@ -220,8 +220,6 @@ def problems():
             for n_features in (2, 40):
                 for budget in (20.0, 300.0, 450.0, 2e3, 2e4, 2e6):
                     yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
-    counts = Problem(tg.losses.Poisson(), 3_000_000, 2, intercept=True, has_offset=True)
-    yield counts, 2.0 / 3.0  # with exposures no likelihood is corrected by contributions
     # Counts are corrected from fewer records on than other likelihoods.
     yield Problem(tg.losses.Poisson(), 10_000, 2, intercept=True), 0.15
 

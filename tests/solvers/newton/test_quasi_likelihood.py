@@ -293,3 +293,16 @@ def test_a_constant_that_is_a_guess_says_so():
     model = model_of(2.0, epsilon=0.3, delta=1e-6, check_records=False).fit(X, np.nan * y)
     assert "no better than a guess" in " ".join(model.notes_)
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_fit_whose_slopes_noise_hid_says_that_it_is_a_constant():
+    constants = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((2_400, 12))
+        y = np.exp(0.05 * X[:, 0]) * rng.gamma(0.3, 1.0, 2_400) + 1e-9
+        model = tg.GammaRegression(epsilon=1.0, delta=1e-6, random_state=seed).fit(X, y)
+        constant = bool(np.abs(model.coef_).max() < 1e-9)
+        assert any("every slope" in note for note in model.notes_) == constant
+        constants += constant
+    assert constants

@@ -206,3 +206,5 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
     for stage, improve in improvements.items():
         if stage in session.stages:
             yield (fit := improve(session, fit))
+    if fit.is_constant:
+        yield fit.noted("noise hid every slope: predictions are a constant")

@@ -306,6 +306,13 @@ class Fit:
         """The weights of the whitened coordinates."""
         return np.asarray(self.geometry.inverse @ self.weights)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all slopes are zero but for roundoff, after rounds shrunk them."""
+        whitened = self.whitened
+        slopes = whitened - self.geometry.along_constant(whitened)
+        return bool(self.iterates) and float(np.linalg.norm(slopes)) < 1e-9
+
     @cached_property
     def pull(self) -> FloatArray:
         """The curvature of the ridge over that of the loss without clipping.
