@@ -7,8 +7,7 @@ A line is a law of records or a table, an epsilon, and results over seeds. "exce
 the private fit's mean loss over that of scikit-learn's optimum on features within the same bounds,
 as a fraction of the optimum's gain over the best constant rate: median and largest. Above 1 the fit
 is worse than a constant. "total" is the largest error of the predicted total of all records.
-"given" is the share of slopes with a 95 % interval, and "hold" the number of these that cover the
-optimum's.
+"hold" is the number of 95 % intervals of slopes that cover the optimum's, "of" how many there are.
 
 Simulated features are normal, an indicator and lognormal; rates are exponentials of a linear score.
 Exposures are uniform from a tenth to one year, or log-uniform over two or four decades; weights are
@@ -29,7 +28,8 @@ import tailguard as tg
 EPSILONS, DELTA = (1.0, 4.0), 1e-6
 N_SEEDS, QUICK_SEEDS = 6, 1
 MOST_ROWS = 60_000  # of a file
-HEADER = ("records", "n", "epsilon", "fits", "excess", "worst", "total", "given", "hold", "of")
+HEADER = ("records", "beside", "n", "columns", "epsilon", "fits")
+HEADER += ("excess", "worst", "total", "hold", "of")
 EXPOSURES = {
     "a year": lambda rng, n: rng.uniform(0.1, 1.0, n),
     "two decades": lambda rng, n: 10.0 ** rng.uniform(-2.0, 0.0, n),
@@ -71,7 +71,7 @@ def read(given):
 
 
 def judged(X, y, beside, bound, power, epsilon, seed):
-    """Return excess, error of the total, share of intervals, and which of them hold.
+    """Return excess, error of the total, and which of the intervals of slopes hold.
 
     ``beside`` is the exposure, or the weight if there is a ``bound`` of weights.
     """
@@ -96,24 +96,25 @@ def judged(X, y, beside, bound, power, epsilon, seed):
     count = beside if by_weight else np.ones(len(y))
     error = abs(float(count @ found / (count @ y)) - 1.0)
     held = ((low <= coef) & (coef <= high))[known]
-    return (losses[0] - losses[1]) / (losses[2] - losses[1]), error, known.mean(), held
+    return (losses[0] - losses[1]) / (losses[2] - losses[1]), error, held
 
 
-def report(name, draw, seeds):
+def report(name, beside, draw, seeds):
     """Print one line an epsilon, and yield what it says."""
     for epsilon in EPSILONS:
         results = [judged(*draw(seed), epsilon, seed) for seed in range(seeds)]
-        excess, errors, given, held = zip(*results, strict=True)
-        held, n_rows = np.concatenate(held), len(draw(0)[1])
-        numbers = np.median(excess), max(excess), max(errors), np.mean(given)
+        excess, errors, held = zip(*results, strict=True)
+        held, (n_rows, n_features) = np.concatenate(held), draw(0)[0].shape
+        numbers = np.median(excess), max(excess), max(errors)
         shown = " ".join(f"{number:8.3f}" for number in numbers)
-        print(f"{name:44} {n_rows:7} {epsilon:4g} {shown} {held.sum()} of {held.size}", flush=True)
+        size = f"{n_rows:7} {n_features:3} {epsilon:4g}"
+        print(f"{name:16} {beside:20} {size} {shown} {held.sum():4} of {held.size}", flush=True)
         texts = (f"{number:.4g}" for number in numbers)
-        yield (name, n_rows, epsilon, seeds, *texts, int(held.sum()), held.size)
+        yield name, beside, n_rows, n_features, epsilon, seeds, *texts, held.sum(), held.size
 
 
 def draws(quick):
-    """Yield the name of each simulated law of records and a function that draws it."""
+    """Yield each simulated law, what is beside its records, and a function that draws it."""
     for law in LAWS:
         for n_rows, n_features in SIZES[:1] if quick else SIZES:
             for beside in [*EXPOSURES, *WEIGHTS]:
@@ -127,7 +128,7 @@ def draws(quick):
                     drawn, bound = WEIGHTS[beside]
                     return *simulated(law, *size, rng, 1.0), drawn(rng, size[0]), bound, power
 
-                yield f"{law}, {beside}, {n_features} columns", draw
+                yield law, beside, draw
 
 
 def main():
@@ -142,13 +143,14 @@ def main():
     given = parser.parse_args()
     seeds = given.seeds or (QUICK_SEEDS if given.quick else N_SEEDS)
     warnings.simplefilter("ignore")
-    print(f"{'':57} {'excess':>8} {'worst':>8} {'total':>8} {'given':>8} hold")
+    print(f"{'':54} {'excess':>8} {'worst':>8} {'total':>8} hold")
     rows = [HEADER]
     for file in given.files:
         table = (*read(file), None, 1.0)
-        rows += report(Path(file.partition(":")[0]).stem, lambda _, table=table: table, seeds)
-    for name, draw in draws(given.quick):
-        rows += report(name, draw, seeds)
+        name, beside = Path(file.partition(":")[0]).stem, file.split(":")[2]
+        rows += report(name, beside, lambda _, table=table: table, seeds)
+    for name, beside, draw in draws(given.quick):
+        rows += report(name, beside, draw, seeds)
     if given.out and not given.quick:
         with given.out.open("w", newline="") as kept:
             csv.writer(kept, lineterminator="\n").writerows(rows)

@@ -28,6 +28,7 @@ PUBLISHED = [
     ("docs/accuracy.md", f"{RESULTS}/declared.json", f"--schema --out {RESULTS}/declared.json"),
     ("docs/accuracy.md", f"{RESULTS}/permuted.json", f"--permuted --out {RESULTS}/permuted.json"),
     ("docs/accuracy.md", f"{RESULTS}/rivals.json", "python benchmarks/bench_rivals.py"),
+    ("docs/accuracy.md", f"{RESULTS}/exposures.csv", "python benchmarks/bench_exposures.py"),
     ("docs/accuracy.md", f"{RESULTS}/stated_noise.json", "benchmarks/bench_stated_noise.py"),
     ("docs/accuracy.md", f"{RESULTS}/scores.json", "python benchmarks/bench_score.py"),
     ("docs/accuracy.md", f"{RESULTS}/fit_cost.json", "python benchmarks/bench_fit_cost.py"),

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import pytest
 
+import bench_exposures
 import bench_rivals
 from accuracy import __main__ as accuracy
 from accuracy import chosen, picture
@@ -115,6 +116,23 @@ def amount_lines():
         yield f"| {law} | {cells} | {100 * held / asked:.0f} % of {asked:.0f} |"
 
 
+def exposure_lines():
+    """Of a table, or of all sizes and exposures or weights of a simulated law, and an epsilon."""
+    groups = {}
+    for row in lines_of(f"{RESULTS}/exposures.csv"):
+        simulated = row["records"] in bench_exposures.LAWS
+        kind = "weights" if row["beside"] in bench_exposures.WEIGHTS else "exposures"
+        name = f"{row['records']} with {kind}" if simulated else f"`{row['records']}`"
+        groups.setdefault((name, row["epsilon"]), []).append(row)
+    for (name, epsilon), rows in groups.items():
+        median = statistics.median(float(row["excess"]) for row in rows)
+        excess = ", ".join(short(x, 3) for x in (median, max(float(row["worst"]) for row in rows)))
+        held, given = (sum(int(row[key]) for row in rows) for key in ("hold", "of"))
+        slopes = sum(int(row["columns"]) * int(row["fits"]) for row in rows)
+        shares = f"{100 * given / slopes:.0f} % | {100 * held / given:.1f} %" if given else "0 % | "
+        yield f"| {name} | {float(epsilon):g} | {excess} | {shares} |".replace("|  |", "| |")
+
+
 def cost_lines():
     beside = {"scikit-learn": "scikit-learn's", "uncorrected": "a fit without the last correction"}
     for row in stored("fit_cost"):
@@ -130,6 +148,7 @@ def cost_lines():
         ("docs/accuracy.md", declared_lines),
         ("docs/accuracy.md", rival_lines),
         ("docs/accuracy.md", noise_lines),
+        ("docs/accuracy.md", exposure_lines),
         ("docs/accuracy.md", score_lines),
         ("docs/accuracy.md", cost_lines),
         ("docs/default-stages.md", class_lines),

@@ -12,8 +12,9 @@ shows where to clip. Slopes of amounts are clipped as far out as noise allows. T
 with the mean curvature, which is known, so one release is enough.
 
 The interval of a corrected fit gives the error of its constant, and Bayes' rule weights the move by
-this error. If the correction did not converge, a few records are so large that no histogram shows
-their part of the sum. Then the second move counts as an error, too.
+this error; so does that of the rounds where events are too rare for a correction. If the correction
+did not converge, a few records are so large that no histogram shows their part of the sum. Then the
+second move counts as an error, too.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
@@ -52,7 +53,7 @@ MOST_NOISE, FARTHEST = 0.07, 16.0
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     """Move the intercept so that slopes average zero."""
-    counts, relative, weight = session.loss.canonical, math.inf, 1.0
+    counts, relative = session.loss.canonical, math.inf
     estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
     known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
     exposed = counts and session.problem.has_offset
@@ -66,10 +67,10 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         move = math.log(max(paid, 1e-12) / max(expected, 1e-12))
         known = max(known, error, 1e-12)
         relative = error / known
-        if estimate is not None:
-            variance = float(estimate.whole()[-1, -1])
-            weight = variance / (variance + relative**2)
-            relative = math.hypot(weight * relative, (1.0 - weight) * math.sqrt(variance))
+        std = _std_of_constant(session, fit, known)
+        weight = 1.0 if math.isinf(std) else std**2 / (std**2 + relative**2)
+        if weight < 1.0:
+            relative = math.hypot(weight * relative, (1.0 - weight) * std)
         move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
         weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
         fit = replace(fit, weights=weights)
@@ -87,6 +88,22 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         "the predicted total of all records was calibrated; its relative standard error is "
         f"{relative:.2g}"
     )
+
+
+def _std_of_constant(session: FitSession, fit: Fit, known: float) -> float:
+    """Return the standard error of the constant before it moves; infinite if it is not known.
+
+    If events are too rare for the planned correction, it is the noise of the rounds and the bias of
+    clipping that their histogram shows. With few records that bias may be hidden.
+    """
+    if fit.estimate is not None and fit.estimate.settled:
+        return math.sqrt(float(fit.estimate.whole()[-1, -1]))
+    slopes, geometry = fit.clipping.slopes, fit.geometry
+    if not (session.dropped and slopes.seen and np.isfinite(fit.noise).all()):
+        return math.inf
+    along = geometry.inverse[:, -1]
+    noise = float(np.linalg.norm(along @ fit.noise)) / float(along @ along)
+    return math.hypot(noise, slopes.bias_std(fit.clipping.slope_limit) / known)
 
 
 def _mean_slope(
