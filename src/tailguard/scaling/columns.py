@@ -21,9 +21,9 @@ from tailguard.queries.histograms import Bins, ColumnHistograms
 from tailguard.queries.units import Units
 
 LARGEST_SCALE = 2.0**150  # so that squares of scales, and their inverses, are floats
-# The most by which the reference of exposures is above their median, in logarithms. It is one scale
-# above, since most of their sum is above the median: log-uniform over four decades, the mean is 2.4
-# above it. Two modes have a scale that is far too large.
+# Exposures are counted from a reference one scale above their median, in logarithms, since most of
+# their sum lies above it: log-uniform over four decades, their mean is 2.4 above the median. The
+# limit is for two modes, whose scale is far too large.
 MOST_ABOVE = 2.0
 
 
@@ -147,7 +147,8 @@ class ColumnScales:
             if columns.residual:
                 target_center = float(center[n_features])
         offset_center = float(center[-1]) if columns.offset else 0.0
-        if columns.offset and columns.target and columns.intercept and self.detected[-1]:
+        exposed = columns.offset and columns.target and not columns.residual
+        if exposed and columns.intercept and self.detected[-1]:
             offset_center += min(float(scale[-1]), MOST_ABOVE)
         if columns.target and not columns.residual and not columns.intercept:
             # Dividing the target of a log link by its scale also divides the expected target. So

@@ -183,9 +183,14 @@ def count_levels(session: HistogramSession, columns: MeasuredColumns, stage: Sta
     return scales.of(np.array(columns.counted))
 
 
-def find_target(session: HistogramSession, columns: MeasuredColumns) -> tuple[Units, bool]:
-    """Release the target's own histograms; return units, and whether it was detected."""
-    scales = ColumnScales.unknown(len(columns.indices))
+def find_target(
+    session: HistogramSession, columns: MeasuredColumns, scales: ColumnScales | None = None
+) -> tuple[Units, bool]:
+    """Release the target's own histograms; return units, and whether it was detected.
+
+    ``scales`` are those of columns that are known already.
+    """
+    scales = scales or ColumnScales.unknown(len(columns.indices))
     if not columns.target:
         return scales.units(columns), True
     target_scales = _target(session, columns)

@@ -24,7 +24,7 @@ from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.histograms import WhitenedHistogram
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
-from tailguard.scaling.columns import columns_of
+from tailguard.scaling.columns import ColumnScales, columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
 from tailguard.solvers.limits import centre_fraction, is_asymmetric
@@ -47,7 +47,8 @@ CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-LEAST_EXPOSURE = 0.05  # below two scales under the reference noise is most of the mean exposure
+# The least mean exposure, of the reference. Equal exposures are at .14 of it, by ``MOST_ABOVE``.
+LEAST_EXPOSURE = 0.05
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
 # ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
 # multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
@@ -79,7 +80,7 @@ def run_constant_plan(plan: Plan, gate: Gate) -> Solution:
     return _constant_of_target(session, *session.notes, note)
 
 
-def constant_of_hidden_amounts(session: FitSession) -> Solution:
+def constant_of_hidden_amounts(session: FitSession, scales: ColumnScales) -> Solution:
     """Measure the target again, with half of the remaining ``mu**2``, and fit a constant.
 
     Amounts have no typical unit: if their scale is unknown, every later release cuts them at a
@@ -88,13 +89,15 @@ def constant_of_hidden_amounts(session: FitSession) -> Solution:
     stages = session.stages
     stages[SIZE] = replace(stages[SIZE], mu=session.rest(2).mu)
     note = "no coefficient was fitted: the budget showed no scale of the target at first"
-    return _constant_of_target(session, note)
+    return _constant_of_target(session, note, scales=scales)
 
 
-def _constant_of_target(session: FitSession, *notes: str) -> Solution:
+def _constant_of_target(
+    session: FitSession, *notes: str, scales: ColumnScales | None = None
+) -> Solution:
     """Release the target's scale and, with the rest of the budget, its centre or mean."""
     plan, problem = session.plan, session.plan.problem
-    units, seen = find_target(session, columns_of(problem))
+    units, seen = find_target(session, columns_of(problem), scales)
     if not seen:
         hidden = "the budget showed no scale of the target"
         notes = (*notes, f"{hidden}: the constant is no better than a guess")

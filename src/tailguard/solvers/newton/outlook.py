@@ -223,18 +223,19 @@ def with_remedy(
     """Add to the reason for no intervals how many records, or which epsilon, would give some.
 
     Fits of squares and of a log link have intervals if they are corrected; fits of others, also if
-    noise leaves enough to be seen.
+    noise leaves enough to be seen. A correction is planned by the number of records, and dropped if
+    their total weight is small.
     """
-    needed = corrected_from(problem, robust=robust)
+    needed = max(corrected_from(problem, robust=robust), MOSTLY_NOISE / weight)
     if not (fits_squares(problem, robust=robust) or problem.link.log):
-        needed = min(needed, _noise_seen(problem))
+        needed = min(needed, _noise_seen(problem) / weight)
 
     def no_interval(promise: Guarantee) -> bool:
-        return problem.n_rows * usable_mu(promise, problem.size) < needed
+        return problem.n_rows / weight * usable_mu(promise, problem.size) < needed
 
     if not no_interval(guarantee):
         return f"{reason}; {UNPREDICTED}"
-    n_rows = two_digits(needed / usable_mu(guarantee, problem.size) / weight)
+    n_rows = two_digits(needed / usable_mu(guarantee, problem.size))
     noun = "persons" if problem.by_person else "records"
     return f"{reason}; {remedy(n_rows, guarantee, no_interval, noun=noun).rstrip('.')}"
 

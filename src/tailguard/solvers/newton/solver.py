@@ -166,7 +166,7 @@ def _carried_out(session: FitSession) -> Solution:
         return constant_solution(plan, units.target_center, note)
     amounts = columns.target and plan.problem.link.log and not session.loss.canonical
     if amounts and columns.intercept and not scales.detected[columns.n_features]:
-        return constant_of_hidden_amounts(session)
+        return constant_of_hidden_amounts(session, scales)
     last = None
     try:
         for fit in fits(session, units, scales):
@@ -206,5 +206,5 @@ def fits(session: FitSession, units: Units, scales: ColumnScales) -> Iterator[Fi
     for stage, improve in improvements.items():
         if stage in session.stages:
             yield (fit := improve(session, fit))
-    if fit.is_constant:
-        yield fit.noted("noise hid every slope: predictions are a constant")
+    if fit.is_constant and not any("no coefficient" in note for note in fit.notes):
+        yield fit.noted("noise hid every slope: the fit has only its constant")

@@ -23,7 +23,11 @@ from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.scaling.columns import ColumnScales
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.allocation import SAMPLE_FOR_EVENTS, sample_suffices
+from tailguard.solvers.newton.allocation import (
+    MOSTLY_NOISE,
+    SAMPLE_FOR_EVENTS,
+    sample_suffices,
+)
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (
     SIGNIFICANT,
@@ -47,11 +51,12 @@ from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_
 # The search for a row limit begins and ends at these quantiles of row norms. It continues while the
 # noise is below this share of a second moment. All by trial.
 BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
-# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient:
-# for counts, the expected number of events times mu. With 8, noise moved log-rates of motorcycle
-# claims by one. With 17, corrected fits of car claims lost .46 of the constant's excess, others .17
-# (benchmarks/bench_exposures.py); 41 real tables lose the same with 10, 20 and 40.
-EVENTS_FOR_CORRECTION = 20.0
+# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient,
+# and the second number with exposures or weights under a log link. With 8, noise moved log-rates of
+# motorcycle claims by one; with 11 to 18, corrected fits were better (pulsars, crashes). With
+# exposures and 17, corrected fits of car claims lost .46 of the constant's excess, others .17
+# (benchmarks/bench_exposures.py). A mean that noise hides counts as twice its noise.
+EVENTS_FOR_CORRECTION, EVENTS_BESIDE = 10.0, 20.0
 
 
 def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
@@ -145,20 +150,35 @@ def _started_at_constant(session: FitSession, fit: Fit) -> Fit:
     if link.log:
         largest = float(loss.expected_curvature(math.log(HEADROOM * mean)))
     geometry = replace(fit.geometry, units=units, largest_curvature=largest, mean_target=mean)
+    fit = _without_correction_of_few(session, replace(fit, geometry=geometry))
     if not session.problem.intercept:
-        return replace(fit, geometry=geometry)
-    fit = replace(fit, geometry=geometry, weights=weights_at_mean(fit.weights, mean, link))
-    events = float(loss.expected_curvature(fit.weights[-1])) * session.problem.n_rows
-    enough = events * session.plan.total_mu >= EVENTS_FOR_CORRECTION * session.problem.size
-    if "contribution rounds" in session.stages and not enough:
-        session.drop(CORRECTION_OF_LIKELIHOOD)
-        fit = fit.noted("events are rare: the rounds got what a correction was planned for")
+        return fit
+    fit = replace(fit, weights=weights_at_mean(fit.weights, mean, link))
     event_rate = min(mean, 1.0) if link.log else mean * (1.0 - mean) / largest
     counted_sample = event_rate * sample / SAMPLE_FOR_EVENTS
     if not sample or sample_suffices(session.problem, counted_sample, session.plan.total_mu):
         return fit
     session.sample_dropped = True
     return fit.noted("events are rare: all records were read where a sample was planned")
+
+
+def _without_correction_of_few(session: FitSession, fit: Fit) -> Fit:
+    """Drop the planned correction if events are rare, or if the weights of records are small."""
+    problem, geometry = session.problem, fit.geometry
+    if "contribution rounds" not in session.stages:
+        return fit
+    # If records have weights, the number of rows is their total weight now.
+    light = problem.has_weights and problem.n_rows * session.plan.total_mu < MOSTLY_NOISE
+    beside = problem.link.log and (problem.has_offset or problem.has_weights)
+    needed = (EVENTS_BESIDE if beside else EVENTS_FOR_CORRECTION) * problem.size
+    score = weights_at_mean(fit.weights, geometry.mean_target, problem.link)[-1]
+    events = float(session.loss.expected_curvature(score)) * problem.n_rows
+    rare = problem.intercept and events * session.plan.total_mu < needed
+    if not (light or rare):
+        return fit
+    session.drop(CORRECTION_OF_LIKELIHOOD)
+    why = "the total weight is small" if light else "events are rare"
+    return fit.noted(f"{why}: the rounds got what a correction was planned for")
 
 
 HALF_STEP = 0.5  # half the step of the numerical derivative of slopes in curvatures, in scores

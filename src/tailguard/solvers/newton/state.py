@@ -311,7 +311,8 @@ class Fit:
         """Whether all slopes are zero but for roundoff, after rounds shrunk them."""
         whitened = self.whitened
         slopes = whitened - self.geometry.along_constant(whitened)
-        return bool(self.iterates) and float(np.linalg.norm(slopes)) < 1e-9
+        has_constant = self.geometry.units.intercept and bool(self.iterates)
+        return has_constant and float(np.linalg.norm(slopes)) < 1e-9
 
     @cached_property
     def pull(self) -> FloatArray:
