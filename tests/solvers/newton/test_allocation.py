@@ -160,11 +160,19 @@ def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts
 def test_levels_and_weights_take_from_correction_and_rounds_alike(loss, part):
     plain = Problem(loss, 20_000, 6, intercept=True)
     levels = replace(plain, levels=((0, 1, 2), (3, 4)))
-    weighed = replace(plain, has_weights=not loss.link.log)  # with a log link nothing is corrected
+    weighed = replace(plain, has_weights=True)
     for problem in (plain, levels, weighed):
         shares = shares_for(problem, 1.0)
         left = shares.rest(problem)
         assert shares.correction == pytest.approx(part * (shares.correction + left))
+
+
+@pytest.mark.parametrize("beside", ["has_offset", "has_weights"])
+def test_counts_with_exposures_or_weights_are_corrected_from_more_records_on(beside):
+    plain = Problem(tg.losses.Poisson(), 10_000, 3, intercept=True)
+    for problem, least in [(plain, 1_000.0), (replace(plain, **{beside: True}), 2_000.0)]:
+        shares = [shares_for(problem, part * least / 10_000) for part in (0.99, 1.01)]
+        assert [each.correction > 0.0 for each in shares] == [False, True]
 
 
 @pytest.mark.parametrize("budget", [1e3, 1.9e3])

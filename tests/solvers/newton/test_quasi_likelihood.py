@@ -288,6 +288,17 @@ def test_amounts_whose_scale_is_hidden_at_first_still_have_a_constant_of_their_s
     assert found >= 3
 
 
+def test_a_constant_of_hidden_amounts_counts_their_exposures():
+    """Without the scale of exposures that was measured, totals were 24 to 73 times too large."""
+    X, y = records(2.0, n_rows=480)
+    exposure, found = 365.0 * np.random.default_rng(0).uniform(0.8, 1.2, 480), 0
+    for seed in range(6):
+        model = model_of(2.0, seed, epsilon=0.3, delta=1e-6).fit(X, 1e6 * y, exposure=exposure)
+        found += "scale of the target at first" in " ".join(model.notes_)
+        assert 0.1 < model.predict(X, exposure=exposure).mean() / (1e6 * y.mean()) < 10.0
+    assert found >= 3
+
+
 def test_a_constant_that_is_a_guess_says_so():
     X, y = records(2.0, n_rows=600)
     model = model_of(2.0, epsilon=0.3, delta=1e-6, check_records=False).fit(X, np.nan * y)
