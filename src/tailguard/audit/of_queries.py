@@ -51,8 +51,9 @@ EPSILON, N_COLUMNS = 2.0, 50
 PURE_QUERIES = ("clamped-mean", "truncated-mean", "soft-mean")
 """Queries that are audited with Laplace noise on equal columns; each column has one answer."""
 
+# The columns of cells; and the indicator after them, by which records are grouped.
 CELLS, GROUP = tuple(range(N_COLUMNS)), ((N_COLUMNS,),)
-UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))  # centres and radii: cells as they are
+UNIT = np.zeros((1, N_COLUMNS)), np.ones((1, N_COLUMNS))  # centres 0 and radii 1 keep cells
 OF_CELLS: dict[str, tuple[Any, Any, tuple[float, float], tuple[float, float]]] = {
     "value-histograms": (
         ValueHistograms(CELLS, 1), np.zeros((N_COLUMNS, 1)), (-9.0, 0.0), (9.0, 0.0),
@@ -128,7 +129,7 @@ def _exact(query: Any, state: Any, rows: Rows, asked: Event) -> FloatArray:
     return answer
 
 
-def _scores(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
+def _scoring(query: Any, state: Any, stage: Stage, pair: Sequence[Rows], score: Score) -> Scoring:
     """Return a function that releases from both neighbours and scores the releases."""
 
     def scores(gate: type[AttackedGate], n_runs: int, seed: int) -> Scores:
@@ -154,7 +155,7 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
     direction = (high - low) / float((high - low) @ (high - low))
     std = pair.query.calibrate(N_ROWS, N_FEATURES, mu).noise_std
     stage = Stage(name, "", mu, 1, low.size)
-    scores = _scores(
+    scores = _scoring(
         pair.query, pair.state, stage, rows, lambda released: (released - low) @ direction
     )
     attained = float(np.linalg.norm(high - low)) / std
@@ -165,9 +166,9 @@ def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     """Return the audit of a query with Laplace noise, on equal columns."""
     pair = _on_equal_columns(worst_pair(name))
     stage = Stage.of(Laplace(epsilon * N_COLUMNS), name, "", 1, N_COLUMNS)
-    rows = [_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
+    rows = [_rows_of_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
     low, high = (_exact(pair.query, pair.state, each, stage.asked) for each in rows)
-    scores = _scores(pair.query, pair.state, stage, rows, _between(low, high))
+    scores = _scoring(pair.query, pair.state, stage, rows, _between(low, high))
     return ThresholdCase(
         epsilon_claim(epsilon, 0.0),
         scores,
@@ -200,11 +201,11 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     by_groups = getattr(query, "by", ()) and n_columns > 1
     places = differing.reshape(-1, n_columns) if by_groups else differing.reshape(n_columns, -1).T
 
-    def passed(released: FloatArray) -> FloatArray:
-        scores = (released[:, places] - low[places]) / (high - low)[places]
-        return np.asarray(scores.min(axis=1).ravel())
+    def smallest_score(released: FloatArray) -> FloatArray:
+        each = (released[:, places] - low[places]) / (high - low)[places]
+        return np.asarray(each.min(axis=1).ravel())
 
-    scores = _scores(query, state, stage, rows, passed)
+    scores = _scoring(query, state, stage, rows, smallest_score)
     charged = query.calibrate_pure(N_ROWS, 1, asked.epsilon).charged
     attained = float(np.abs(high - low).sum()) / charged
     chance = 0.5 ** len(places)
@@ -224,10 +225,10 @@ def _on_equal_columns(pair: WorstPair) -> WorstPair:
     return replace(pair, query=replace(pair.query, units=units), state=np.zeros(N_COLUMNS))
 
 
-def _equal_columns(pair: WorstPair, first: float) -> Rows:
-    """Return rows of equal columns; record 4, the one that differs, has the value ``first``."""
+def _rows_of_equal_columns(pair: WorstPair, value: float) -> Rows:
+    """Return rows of equal columns; record 4, the one that differs, has this ``value``."""
     data = pair.background(N_ROWS)
-    data[4] = first
+    data[4] = value
     return make_rows(np.repeat(data[:, :1], N_COLUMNS, axis=1))
 
 
@@ -235,8 +236,8 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
     """Return the audit of a choice by peeling, which the books charge separately from the value.
 
     One magnitude rises and another falls by the whole sensitivity. So the exponential mechanism
-    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0. There, ``ratio`` is the
-    logarithm of how much likelier one entry is to be chosen than the other.
+    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0. ``ratio`` is the
+    logarithm of how much likelier the larger entry is to be chosen than the other.
     """
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
@@ -246,7 +247,7 @@ def choice_case(ratio: float = 2.0) -> ThresholdCase:
         X = np.zeros((20, 2))
         X[3] = record
         pair.append(make_rows(X))
-    scores = _scores(
+    scores = _scoring(
         query, state, stage, pair, lambda released: (released[:, 0] != 0.0).astype(np.float64)
     )
     rates = even_rates(lambda factor: 1.0 / (1.0 + math.exp(factor * ratio)))
@@ -267,7 +268,7 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     pair = [make_rows(side) for side in moved_medians(N_COLUMNS)]
     rates = arsinh_rates(query.calibrate_event(pair[0].n_rows, N_COLUMNS, event).shift)
     return ThresholdCase(
-        halfway_claim(rates), _smooth_scores(query, event, pair), rates,
+        halfway_claim(rates), _smooth_scoring(query, event, pair), rates,
         scores_per_run=N_COLUMNS, tester="threshold halfway",
     )  # fmt: skip
 
@@ -286,16 +287,16 @@ def sample_aggregate_case() -> ThresholdCase:
     event = Approximate(20.0, 0.1)
     pair = [make_rows(side[:, None]) for side in moved_end()]
     rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)
-    scores, tester = _smooth_scores(query, event, pair), "threshold halfway"
+    scores, tester = _smooth_scoring(query, event, pair), "threshold halfway"
     claim = halfway_claim(rates)
     return ThresholdCase(claim, scores, rates, tester=tester)
 
 
-def _smooth_scores(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
+def _smooth_scoring(query: Any, event: Event, pair: Sequence[Rows]) -> Scoring:
     """Return the scoring of releases of a query whose noise scale depends on the records."""
     size = pair[0].n_features
     calibration = query.calibrate_event(pair[0].n_rows, size, event)
     stage = Stage.of(event, "smooth", "", 1, size, kept=event)
     state = np.zeros(size)
     low, high = (query.answer(rows, state, calibration).value for rows in pair)
-    return _scores(query, state, stage, pair, _between(low, high))
+    return _scoring(query, state, stage, pair, _between(low, high))

@@ -1,8 +1,8 @@
 """Draft a schema from the names and types of a table's columns; no cell is read.
 
-A draft follows the types that a file or a frame states. A reader that infers types from cells may
-tell of a cell by them. The levels of a column of categories are among its values, so no draft lists
-them.
+A draft follows the types that a file or a frame states. If a reader infers types from cells, a type
+may reveal something about a cell. The levels of a column of categories are among its values, so no
+draft lists them.
 """
 
 from dataclasses import replace
@@ -20,11 +20,11 @@ DATES = {"origin": "2000-01-01", "unit": "days"}
 
 
 def drafted(declared: Any, table: Table, *, keep_cells: bool) -> Any:
-    """Return a schema that is settled for a table, with declarations that types of columns give.
+    """Return the settled schema of a table, with declarations that follow from column types.
 
-    Features of a date type are declared as dates. Columns of other types that are no numbers are
-    left out if no declaration names them. Every type that a column has in some part of the table
-    counts. ``keep_cells`` keeps columns that are read cell by cell, such as text.
+    Features of a date type are declared as dates. Columns of other types that are not numbers are
+    left out, unless a declaration names them. If the parts of a table give a column several types,
+    all of them count. ``keep_cells`` keeps columns that are read cell by cell, such as text.
     """
     kept = {"numbers", "cells"} if keep_cells else {"numbers"}
     settled = declared.settled(table.names, table.where)

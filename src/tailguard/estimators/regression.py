@@ -1,4 +1,7 @@
-"""Regression of a number on a linear score: least squares, Huber, quantile and Lp regression."""
+"""Regression of a number on a linear score: least squares, Huber, quantile and Lp regression.
+
+:mod:`tailguard.estimators.arguments` replaces ``{shared}`` and the like in docstrings.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,7 +25,7 @@ from tailguard.solvers.newton.solver import WhitenedNewton
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRegression(RegressorMixin, PrivateLinearModel):
-    """Base of the estimators that predict the mean target at a linear score."""
+    """Base of the estimators that predict a number from a linear score."""
 
     def predict(
         self,

@@ -50,17 +50,18 @@ class RunBooks:
         self.own = MemoryBooks()
         self.distance = EXACT
         self._guarantee, self._source = guarantee, source
-        self._given, self.path = ledger, checkpoint
+        self._given_ledger, self.path = ledger, checkpoint
         self._lock = Lock()
         self._reserved_coordinates, self._charged_distance = 0, EXACT
-        self._coordinates = 0
+        self._released_coordinates = 0
         self._checkpoint: Checkpoint | None = None
         self._namespace = ""
-        self._ledger: Books | None = None
-        self._forfeited = checkpoint is not None
+        self._ledger_books: Books | None = None
+        self._forfeited = checkpoint is not None  # a run could continue from it
         if ledger is not None and checkpoint is None:
+            # A random name of the run keeps its block maps apart from those of other runs.
             self._namespace = f"{int(source.words(1)[0]):016x}"
-            self._ledger = ledger.opened(self._namespace)
+            self._ledger_books = ledger.opened(self._namespace)
 
     @property
     def charged(self) -> Event | None:
@@ -68,14 +69,14 @@ class RunBooks:
 
         Without a ledger nothing can be given back.
         """
-        if self._ledger is None or self._ledger.charged == self._ledger.reserved:
+        if self._ledger_books is None or self._ledger_books.charged == self._ledger_books.reserved:
             return None
-        return self._ledger.charged
+        return self._ledger_books.charged
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The ledger's entries for the charges of this run."""
-        return () if self._ledger is None else tuple(self._ledger.entries)
+        return () if self._ledger_books is None else tuple(self._ledger_books.entries)
 
     def reserve(
         self, event: Event, coordinates: int, facts: Mapping[str, Any], *, unprotected: bool = False
@@ -87,9 +88,9 @@ class RunBooks:
         planned = check_integer("coordinates", coordinates, minimum=0)
         event = own_copy(event)
         with self._lock:
-            coordinates = planned + self._reserved_coordinates
+            all_coordinates = planned + self._reserved_coordinates
             total = Composed((self.own.reserved, event))
-            distance = COORDINATE_DISTANCE.times(coordinates)
+            distance = COORDINATE_DISTANCE.times(all_coordinates)
             if not satisfies(total, self._guarantee, distance=distance):
                 if not unprotected:
                     raise BudgetError(
@@ -98,32 +99,33 @@ class RunBooks:
                 self._drop_protection()
             if self.path is not None:
                 self._open_checkpoint({**facts, "reservation": (event, planned)})
-            if self._ledger is not None:
+            if self._ledger_books is not None:
                 charged = namespaced_event(event, self._namespace)
-                self._ledger.reserve(charged, coordinates=planned)
+                self._ledger_books.reserve(charged, coordinates=planned)
             self.own.reserve(event)
-            self._reserved_coordinates, self._charged_distance = coordinates, distance
+            self._reserved_coordinates, self._charged_distance = all_coordinates, distance
 
     def record(self, release: Release, size: int, distance: Distance) -> None:
         """Record a release, or refuse it: in the ledger first, then in the gate's own books."""
         with self._lock:
-            if self._coordinates + size > self._reserved_coordinates:
+            if self._released_coordinates + size > self._reserved_coordinates:
                 raise BudgetError(
                     f"release {release.name!r} must be among the numbers that were reserved; more "
                     "were released than planned."
                 )
             distance += self.distance
-            promised = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
-            if promised and not distance.within(self._charged_distance):
+            # Other promises are kept up to the distance, and are not charged for it.
+            is_charged = isinstance(self._guarantee, ApproxDP) and not self.own.unprotected
+            if is_charged and not distance.within(self._charged_distance):
                 raise BudgetError(
                     f"release {release.name!r} must be on a finer lattice; its noise is further "
                     "from ideal than was charged."
                 )
-            if self._ledger is not None:
+            if self._ledger_books is not None:
                 self.own.check(release)
-                self._ledger.record(namespaced_release(release, self._namespace))
+                self._ledger_books.record(namespaced_release(release, self._namespace))
             self.own.record(release)
-            self._coordinates += size
+            self._released_coordinates += size
             self.distance = distance
 
     def answered(self, release: Release, question: Any, draw: Callable[[], IntArray]) -> IntArray:
@@ -149,8 +151,8 @@ class RunBooks:
             self.own.settle()
             if self._checkpoint is not None:
                 self._checkpoint.finish()
-            if self._ledger is not None:
-                self._ledger.settle(stopped_early=stopped_early and not self._forfeited)
+            if self._ledger_books is not None:
+                self._ledger_books.settle(stopped_early=stopped_early and not self._forfeited)
 
     def forfeit(self) -> None:
         """Keep the whole reserved event charged, however the run ends."""
@@ -179,13 +181,13 @@ class RunBooks:
         assert self.path is not None
         self._checkpoint = Checkpoint(self.path, self._source)
         self._checkpoint.begin(dict(facts))
-        if self._given is not None:
+        if self._given_ledger is not None:
             self._namespace = self._checkpoint.run
-            self._ledger = self._checkpoint.opened(self._given)
+            self._ledger_books = self._checkpoint.opened(self._given_ledger)
 
 
 def failure(name: str, *, full: bool) -> ReleaseError:
-    """Return the error for a failure while reading, or for a full disk of temporary files.
+    """Return the error for a failure while reading; ``full``: temporary files filled the disk.
 
     The length of a file is public, and so is the free space on the disk.
     """

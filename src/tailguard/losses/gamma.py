@@ -41,11 +41,11 @@ class Gamma(PowerVariance):
         return scores + np.multiply(target, np.exp(-capped_scores)) * (1.0 + capped_scores - scores)
 
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
-        """Largest curvature of gradients that are not clipped.
+        """Largest curvature, in the weights, of one record's clipped loss.
 
-        The curvature of a score is ``1 - slope``. If a row of length ``b`` is not clipped, its
-        slope is at least ``-clip_norm / b``. So its curvature in the weights is at most
-        ``(1 + clip_norm / b) * b**2``, which grows with ``b``.
+        The curvature in the score is ``1 - slope``. If the gradient of a row of length ``b`` is not
+        clipped, the slope is at least ``-clip_norm / b``. So the curvature in the weights is at
+        most ``(1 + clip_norm / b) * b**2``, which grows with ``b``.
         """
         return row_bound * (row_bound + clip_norm)
 

@@ -218,7 +218,7 @@ class CoordinateWise(MeanMethod):
             value = gate.ask(query, state, stage)
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         released = PrivateUnits.planned(plan, "entries").release(gate)
-        threshold = self._balance(released.distribution, plan.problem, stage.asked, groups)
+        threshold = self._best_threshold(released.distribution, plan.problem, stage.asked, groups)
         query = self.query(released.units, threshold, groups)
         mean = gate.ask(query, state, stage) / released.fraction
         noise_std = noise_std_of(query, gate.n_records, gate.n_features, stage.asked)
@@ -230,12 +230,12 @@ class CoordinateWise(MeanMethod):
         )
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan the releases that determine a threshold, and the mean."""
+        """Plan to release units and sizes of entries, then the mean at a threshold in units."""
         groups = self.groups(facts.problem)
         units_plan, rest = PrivateUnits.of(facts, "entries")
         n_features = facts.n_features
         distribution = units_plan.assumed(n_features)
-        threshold = self._balance(distribution, facts.problem, rest, groups)
+        threshold = self._best_threshold(distribution, facts.problem, rest, groups)
         query = self.raw_query(n_features, threshold, groups)
         bias = BIAS_SHARE * distribution.expected(lambda t: t - query.bound.apply(t))
         level = Level(threshold, bias, facts.sampling)
@@ -243,7 +243,7 @@ class CoordinateWise(MeanMethod):
         return self.planned(facts, (*units_plan.stages, stage), expected, {"groups": groups})
 
     def public_plan(self, facts: MeanFacts) -> MeanPlan:
-        """Plan with one threshold."""
+        """Plan one release of the mean, at a public threshold."""
         groups = self.groups(facts.problem)
         level = self.chosen_level(facts, facts.budget, groups)
         budget = self.spent(facts, level.value, groups)
@@ -264,7 +264,7 @@ class CoordinateWise(MeanMethod):
         )
         return stage, Expected(noise * root, level.bias * root, sampling * root)
 
-    def _balance(
+    def _best_threshold(
         self, distribution: MagnitudeDistribution, problem: Problem, budget: Event, groups: int
     ) -> float:
         """Return the threshold with the least sum of noise and half of the worst bias."""

@@ -19,6 +19,8 @@ noise, and floats may be used only if rounding cannot change the order:
 Ties after 320 digits go to the earlier place. Two keys are that close with
 probability below ``2**-300``, which bounds the total variation of a pair.
 
+The Laplace form chooses by noisy maxima instead; :func:`select_by_laplace` proves their cost.
+
 Reference
 ---------
 Tao, Wu, Cheng and Wang 2022, Algorithm 4 (its noise is 3.4 to 6.4 times what its guarantee needs);
@@ -57,7 +59,7 @@ PAIR_VARIATION = 2.0**-300
 """Probability that two keys agree to the last digit drawn."""
 
 SLACK = 2.0**-20  # of a key: 64 times the error of 2**-26
-FAR_SLACK = 2.0**-40  # more, per scale of distance: floats have 52 binary digits
+FAR_SLACK = 2.0**-40  # more for each noise scale below the largest score, as floats are rounded
 WORD, HALF = 2.0**-64, np.uint64(2**63)
 EXTREME = np.uint64(2**26)  # words this close to either end determine their variable too poorly
 FURTHER_WORDS = 4
@@ -84,7 +86,7 @@ def gumbel_top(scores: IntArray, count: int, scale: float, source: Source) -> In
     slack = SLACK + FAR_SLACK * np.abs(gaps)
     slack[np.minimum(words, ~words) < EXTREME] = np.inf
     low, high = keys - slack, keys + slack
-    # At least count keys surely reach the first level; at most count can exceed the second.
+    # At least ``count`` keys surely reach the first level; at most ``count`` can exceed the second.
     sure_level = -np.partition(-low, count - 1)[count - 1]
     possible_level = -np.partition(-high, count)[count]
     surely_chosen = low > possible_level
@@ -237,7 +239,7 @@ class Peeling:
         return released
 
     def distance(self, calibration: Calibration) -> Distance:
-        """Return the distance of all values' noise, plus the chance that two keys tie."""
+        """Return how far noise and choices are from ideal: values' noise, and ties of two keys."""
         checked = _checked(calibration, self.name)
         if self.name == "peeled-laplace":
             return EXACT

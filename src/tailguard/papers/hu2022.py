@@ -56,8 +56,8 @@ from tailguard.solvers.descent import Batches, set_of, solved_at
 from tailguard.solvers.hard_thresholding import best_form, peeling_stage
 
 MOST_STEPS = 1000  # as for the theorems of the papers
-# A step this long, in radii over thresholds, makes its start irrelevant: the gradient's entry is
-# released to 60 binary digits.
+# The step size of the query, in radii over thresholds. The query releases an entry of
+# ``w - step_size * g``. With this size, w moves the entry of g by at most ``2**-60`` thresholds.
 LONG = 2.0**60
 
 
@@ -104,7 +104,7 @@ class FrankWolfe:
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_positive("threshold", self.threshold)
-        _ = self._batches
+        _ = self._batches  # refuses an invalid number of steps
 
     @property
     def _batches(self) -> Batches:
@@ -119,7 +119,8 @@ class FrankWolfe:
         form, ratio = best_form(promise, (), *counts)
         stage = peeling_stage(form, ratio, *counts, n_blocks=self.n_steps, size=problem.size)
         stage = replace(stage, block_map=batches.block_map)
-        replace(stage, share=None).check(problem.n_rows, guarantee)  # a lattice must carry it
+        # A stage with a share skips this check that the lattice has room for the noise.
+        replace(stage, share=None).check(problem.n_rows, guarantee)
         return Plan(
             solver=self.name,
             problem=problem,
@@ -140,9 +141,9 @@ class FrankWolfe:
         query, radius = self._query(problem), _radius(problem)
         points = np.zeros((self.n_steps + 1, problem.size))
         for step, block in enumerate(self._batches.blocks(stage, gate)):
-            falls = gate.ask(query, points[step], stage, block=block)
-            vertex, chosen = np.zeros(problem.size), int(np.argmax(np.abs(falls)))
-            vertex[chosen] = math.copysign(radius, falls[chosen])
+            released = gate.ask(query, points[step], stage, block=block)
+            vertex, chosen = np.zeros(problem.size), int(np.argmax(np.abs(released)))
+            vertex[chosen] = math.copysign(radius, released[chosen])
             points[step + 1] = points[step] + 2.0 / (step + 2.0) * (vertex - points[step])
         return solved_at(plan, set_of(problem).project(points[-1]), points[1:])
 
@@ -161,10 +162,10 @@ class FrankWolfe:
 
 def _radius(problem: Problem) -> float:
     """Return the radius of the l1 ball, or refuse another set."""
-    found: Any = problem.constraint
-    known = getattr(found, "name", None) == "l1_ball"
-    require(known, f"constraint must be a tg.sets.L1Ball for Frank-Wolfe; got {found!r}.")
-    return float(found.radius)
+    ball: Any = problem.constraint
+    is_l1_ball = getattr(ball, "name", None) == "l1_ball"
+    require(is_l1_ball, f"constraint must be a tg.sets.L1Ball for Frank-Wolfe; got {ball!r}.")
+    return float(ball.radius)
 
 
 @checked
@@ -233,9 +234,10 @@ def frank_wolfe(
     facts: dict[str, Any] = {"n_rows": n_rows, "n_features": n_features, "smoothness": smoothness}
     facts |= {"moment_bound": raw.bound, "diameter": 2.0 * radius}
     facts["failure_probability"] = failure_probability
-    _, ratio = best_form(guarantee, (), *((1, 0) if n_features > 1 else (0, 1)))
+    counts = (1, 0) if n_features > 1 else (0, 1)  # entries chosen, and released without a choice
+    _, ratio = best_form(guarantee, (), *counts)
 
-    def tried(n_steps: int) -> tuple[float, int, float]:
+    def bound_with(n_steps: int) -> tuple[float, int, float]:
         block = n_rows // n_steps
         nats = math.log(6.0 * n_features * n_steps / failure_probability)
         threshold = math.sqrt(raw.bound * block / (nats * (2.0 / 3.0 + 4.0 / ratio)))
@@ -244,5 +246,5 @@ def frank_wolfe(
         return excess_bound(**facts, **noise, n_steps=n_steps), n_steps, threshold
 
     most = min(MOST_STEPS, max(1, n_rows // 2))
-    _, n_steps, threshold = min(tried(count) for count in range(1, most + 1))
+    _, n_steps, threshold = min(bound_with(count) for count in range(1, most + 1))
     return FrankWolfe(n_steps=n_steps, threshold=threshold)

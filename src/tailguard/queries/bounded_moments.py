@@ -121,7 +121,8 @@ class BoundedMoments(SumQuery):
     def pure_sensitivity(self, n_rows: int, n_features: int) -> Sensitivity:
         """State how far the sums move in l1 norm."""
         n_columns, move = len(self.columns), MOVE_L1_OF_GROUPS if self.by else MOVE_L1
-        return sum_sensitivity(3.0 * n_columns, self.size, n_rows, move=move * n_columns, norm="l1")
+        longest = 3.0 * n_columns  # a cell adds at most 1 + SQUARE_WEIGHT = 2.66 in l1 norm
+        return sum_sensitivity(longest, self.size, n_rows, move=move * n_columns, norm="l1")
 
     def read_state(self, state: ColumnUnits) -> ColumnUnits:
         """Return centres and radii; refuse anything but one number per group and column."""

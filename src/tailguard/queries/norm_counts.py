@@ -64,8 +64,8 @@ class CountNormsBelow(GaussianQuery):
     def sum_block(self, block: RecordBlock, state: float, grid: float) -> IntArray:
         """Count exactly, in whole steps; a person counts by the shares of her rows.
 
-        The norm is that of the gradient before any clip. If the gradient would contribute zero, the
-        norm is zero.
+        The norm is that of the gradient before any clip. Void records are not counted. Any other
+        gradient that a mean would take as zero, such as one that is not finite, has norm zero.
         """
         count = 0
         if isinstance(self.loss, RecordLoss):
@@ -73,7 +73,7 @@ class CountNormsBelow(GaussianQuery):
             for chunk in chunks_of(block):
                 gradient = self.loss.record_gradient
                 gradients, used = record_gradients(gradient, self.weights, size, chunk)
-                norms = clip_rows(gradients, np.inf)
+                norms = clip_rows(gradients, np.inf)  # clips nothing
                 below = (norms <= state) & used
                 count += int(whole_steps(chunk.weight, len(below), grid) @ below)
         else:

@@ -1,4 +1,4 @@
-"""A report as a record of the deployments registry, and in the terms of NIST SP 800-226.
+"""Export a report as an entry of the deployments registry, and in the terms of NIST SP 800-226.
 
 The certificate provides the facts of a run. Facts that only the curator knows, such as the intended
 use, come from the curator; otherwise they are "not stated".
@@ -38,7 +38,7 @@ POST_PROCESSING = "Everything that is computed from the listed releases costs no
 
 
 def registry_record(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a draft of a record of the deployments registry, from a report's dictionary."""
+    """Return a draft of an entry of the deployments registry, from a report's dictionary."""
     certificate, stated = report["certificate"], _stated(report)
     mechanisms = ". ".join([*_mechanisms(certificate), *_software(certificate), FLOATS])
     by_row = certificate["unit"]["person"] is None
@@ -116,8 +116,8 @@ def nist_fields(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def schema_of(name: str) -> dict[str, Any]:
     """Return the JSON Schema of ``"registry"`` or ``"nist"``."""
-    text = get_data("tailguard.report", f"{name}.schema.json") or b""
-    return json.loads(text)
+    content = get_data("tailguard.report", f"{name}.schema.json") or b""
+    return json.loads(content)
 
 
 def _promise(certificate: Mapping[str, Any]) -> str:
@@ -155,7 +155,7 @@ def _mechanisms(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _software(certificate: Mapping[str, Any]) -> list[str]:
-    """Describe the library, its sampler of noise, and limits of the mechanisms."""
+    """List the library, its sampler of noise, and the certificate's remarks."""
     return [f"tailguard {certificate['version']}", certificate["sampler"], *certificate["remarks"]]
 
 

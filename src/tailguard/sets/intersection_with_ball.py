@@ -79,7 +79,7 @@ class IntersectionWithBall:
 
     @np.errstate(over="ignore", invalid="ignore")
     def project(self, point: ArrayLike) -> FloatArray:
-        """Return the last point within the ball on the path from the center to the point."""
+        """Return the nearest point of the intersection: the path's last point within the ball."""
         target = np.array(as_entries(point, self._center_point.size))
         if not np.isfinite(target).all():
             return self._center_point.copy()

@@ -51,6 +51,14 @@ from tailguard.solvers.descent import (
 from tailguard.solvers.options import check_ranges
 from tailguard.solvers.oracles import Oracle
 
+CLIP_SHARE = 0.1  # of mu**2
+CLIP_STEPS = 13  # this many halvings leave a quarter of an octave
+LARGEST_PATTERN = int(
+    np.float64(np.finfo(np.float64).max).view(np.int64)
+)  # the bit pattern of the largest finite float
+CLIP_RELEASES = CLIP_STEPS + 1  # the first release counts the records that are not void
+CLIP_QUANTILE = 0.9  # of the gradient norms at the start
+
 
 @dataclass(frozen=True)
 class NoisyGradientDescent:
@@ -145,16 +153,16 @@ class NoisyGradientDescent:
             self.oracle is None or problem.scored is not None,
             "oracle must be None for a loss known one record at a time: its gradients are clipped.",
         )
-        releases_any = self.clip_norm is None and self.oracle is None
-        size = self._released(problem)
-        promise = usable_guarantee(guarantee, CLIP_RELEASES * releases_any + self.n_steps * size)
-        clip_stages = (clip_level_stage(problem, promise, self.start),) if releases_any else ()
+        releases_level = self.clip_norm is None and self.oracle is None
+        size = self._numbers_per_step(problem)
+        promise = usable_guarantee(guarantee, CLIP_RELEASES * releases_level + self.n_steps * size)
+        clip_stages = (clip_level_stage(problem, promise, self.start),) if releases_level else ()
         if self.oracle is not None and self.oracle.smooth:
             descent = self._smooth_stage(problem, promise)
         else:
             spent_mu = sum(stage.total_mu for stage in clip_stages)
             descent = self.batches.stage(promise, spent_mu, problem.n_rows, size)
-            if not releases_any:  # calibrate here, so that an error comes before a run
+            if not releases_level:  # calibrate here, so that an error comes before a run
                 query = self._query(problem, self.clip_norm or 1.0)
                 self._noise_std(problem, query, descent)
                 descent = replace(descent, by_place=query.by_place)
@@ -193,7 +201,7 @@ class NoisyGradientDescent:
         )
         return solved_at(plan, weights, points)
 
-    def _released(self, problem: Problem) -> int:
+    def _numbers_per_step(self, problem: Problem) -> int:
         """Return how many numbers a step releases: one vector, or one for each group."""
         if self.oracle is None or self.oracle.smooth:
             return problem.size
@@ -268,15 +276,6 @@ def _check_constraint(problem: Problem, step_size: float | None) -> None:
     check_vectors(problem)
 
 
-CLIP_SHARE = 0.1  # of mu**2
-CLIP_STEPS = 13  # this many halvings leave a quarter of an octave
-LARGEST_PATTERN = int(
-    np.float64(np.finfo(np.float64).max).view(np.int64)
-)  # the bit pattern of the largest finite float
-CLIP_RELEASES = CLIP_STEPS + 1  # the first release counts the records that are not void
-CLIP_QUANTILE = 0.9  # of the gradient norms at the start
-
-
 def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> Stage:
     """Plan the search for a clip level, with a tenth of the budget."""
     total_mu = guarantee.gaussian_mu() * (1.0 - BUDGET_MARGIN)
@@ -287,11 +286,11 @@ def clip_level_stage(problem: Problem, guarantee: Guarantee, start: float) -> St
 
 
 def release_clip_norm(gate: Gate, problem: Problem, stage: Stage, start: float) -> float:
-    """Bisect for a quantile of the gradient norms at the start."""
+    """Release a quantile of the gradient norms at the start, found by bisection."""
     query = _norm_counts(problem, start)
 
     def count_below(threshold: float) -> float:
-        """Release how many gradients are shorter."""
+        """Release how many gradients have at most this norm."""
         return float(gate.ask(query, np.array([threshold]), stage)[0])
 
     level = bisect(count_below, CLIP_QUANTILE * count_below(math.inf), steps=CLIP_STEPS)

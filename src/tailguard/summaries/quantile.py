@@ -28,7 +28,8 @@ from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResu
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 Z = NormalDist().inv_cdf(0.975)  # half the width of a 95 % interval, in standard deviations
-# Where a column begins and ends is sought among all edges: at any of 800 noise exceeds this in 5 %.
+# The same for levels 0 and 1: the ends of a column are sought among all edges, and the noise at one
+# or more of 800 edges exceeds this in 5 % of runs.
 Z_OF_ALL = 4.0
 MOST_LEVELS, MOST_BINS = 99, 10_000  # per column; more quantiles or bins would be mostly noise
 
@@ -165,14 +166,14 @@ def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
 def quantiles_of(
     solution: SummarySolution, levels: Sequence[float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return quantiles and both ends of their intervals, a row per column; undetected: NaN."""
+    """Return quantiles and both ends of their intervals, a row per column; NaN if undetected."""
     quantiles = solution.quantiles
     assert quantiles is not None
     rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
     for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
         if not unseen:
             values = [estimate.quantile(level, quantiles.noise_std) for level in levels]
-            # Beyond zeros and ones, the open bins do not show where a quantile is.
+            # In a column of zeros and ones, an open bin does not show where its quantile is.
             beyond = [estimate.is_open(estimate.bin_of(level)[0]) for level in levels]
             hidden = np.array(beyond) & estimate.like_indicator
             rows[0, i] = np.where(hidden, math.nan, np.maximum.accumulate(values))

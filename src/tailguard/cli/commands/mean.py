@@ -64,7 +64,7 @@ of_method = partial(options.typed, panel="Method")
 
 
 class MomentOptions:
-    """A bound on a moment."""
+    """The options that state a bound on a moment."""
 
     moment_order: Annotated[
         float | None, of_method("NUMBER", "The order of a moment that you can bound.")
@@ -148,8 +148,8 @@ def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[s
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
         )
-    of_groups = [] if groups is None else [f"n_groups={groups}"]
-    chosen: dict[str, Any] = options_of([*of_groups, *texts])
+    group_option = [] if groups is None else [f"n_groups={groups}"]
+    chosen: dict[str, Any] = options_of([*group_option, *texts])
     if method != "auto":
         check_options(method, chosen)
     elif chosen:

@@ -39,7 +39,7 @@ def register_prefetch() -> None:
     from numba.extending import lower_builtin, type_callable  # noqa: PLC0415
 
     type_callable(prefetch)(lambda context: lambda matrix, row, column: types.none)
-    lower: Any = lower_builtin  # without types of its own
+    lower: Any = lower_builtin  # Any: Numba has no type hints
     lower(prefetch, types.Array, types.Integer, types.Integer)(_emit_prefetch)
 
 
@@ -77,6 +77,7 @@ def finite_rows(features: Features) -> BoolArray:
 
 @builds_loop
 def _loop(dtype: np.dtype[Any]) -> Callable[..., None]:
+    """Compile ``_mark_finite`` for one type of numbers."""
     from numba import types  # noqa: PLC0415 (Numba takes a while to load)
 
     register_prefetch()

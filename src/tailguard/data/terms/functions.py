@@ -15,7 +15,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 
 Values: TypeAlias = Callable[[FloatArray, Sequence[float]], FloatArray]
-"""From the numbers of a column and the parameters of the function to one column per coefficient."""
+"""Maps the numbers of a column, and the function's parameters, to one column per coefficient."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,16 @@ class Function:
     Attributes
     ----------
     values
-        Computes its columns from a column.
+        Computes one column per coefficient from a column of the table.
+    example
+        A call that error messages show.
     names
-        From column and parameters to the names of its coefficients; None if its text is the name.
+        Maps a column's name and the parameters to the names of the coefficients. None if there is
+        one coefficient, named by the text of the call.
     least, most
         Limits on the number of parameters; several parameters must increase.
-    example
-        A call, for errors.
     indicators
-        Whether its columns are indicators: at most one 1 per record, and zeros.
+        Whether the computed columns are indicators: at most one 1 per record, and zeros.
     indicates_missing
         Whether it indicates missing cells: it reads the column before constants replace them, and
         accepts a column of levels.
@@ -79,7 +80,9 @@ def _names_of_intervals(column: str, breaks: Sequence[float]) -> list[str]:
 
 
 def _basis(degree: int) -> Values:
-    """Return all B-splines of this degree except the first; a constant and these span all splines.
+    """Return a function that computes all B-splines of this degree except the first.
+
+    Together with a constant they span all splines.
 
     Let ``t`` be the knots, with ``degree`` more copies of the first and of the last. ``B[i, 0](x)``
     is 1 where ``t[i] <= x < t[i + 1]``, else 0. For ``k > 0``, ``B[i, k](x)`` is

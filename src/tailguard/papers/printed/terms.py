@@ -42,6 +42,7 @@ def share_with_rounding(
     calibration = calibration_for(query, n_rows, n_features, share, roundings)
     assert isinstance(calibration, Calibration)
     sensitivity = calibration.sensitivity
-    amount = amount_of(share) * sensitivity.computed / sensitivity.ideal
+    amount = amount_of(share) * sensitivity.computed / sensitivity.ideal  # with float errors
+    # The rounding costs its part of the charged sensitivity.
     amount += calibration.share * (1.0 - sensitivity.computed / calibration.charged)
     return Gaussian(amount) if isinstance(share, Gaussian) else Laplace(amount)

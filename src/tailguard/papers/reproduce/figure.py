@@ -19,9 +19,9 @@ MOST_COLUMNS = 3  # of panels: with more, their text is too small
 PANEL_SIZE = (4.4, 3.1)  # inches
 LEAST_WIDTH = 7.5  # inches
 LEGEND_LINE = 0.2  # inches of one line of the legend or the title
-TITLE_LETTERS = 13  # an inch, of 9 points: 14 letters of the widest title fill an inch
+TITLE_LETTERS = 13  # per inch, at 9 points; 14 letters of the widest title fill an inch
 ALONG = {"n": "records n", "d": "columns d", "mu": "budget mu", "epsilon": "epsilon"}
-"""The labels of horizontal axes, by the last word of a panel's title."""
+"""The labels of horizontal axes, by what follows "along" in a panel's title."""
 COINCIDE = 0.02  # of a panel's height, two widths of a line: closer curves look like one
 LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": ":"},
@@ -31,6 +31,7 @@ LINES: dict[str, dict[str, Any]] = {
 """Noise -> its style of lines, in a figure that has noises; ``"-"`` is a curve without noise."""
 
 Looks = dict[str, dict[str, Any]]
+"""Curve -> its style of lines and its marker."""
 
 
 def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
@@ -47,23 +48,23 @@ def draw_figure(path: Path, experiment: Experiment, results: Results) -> None:
     title = [*source, _caption(experiment, results)]
     above = LEGEND_LINE * (len(title) + 1)
     total = height + margin + above
-    plot, grid = plt.subplots(panel_rows, n_columns, figsize=(width, total), squeeze=False)
-    for axis, panel in zip(grid.flat, panels, strict=False):
-        _draw_panel(axis, experiment.axes, results, panel, looks)
-    for axis in list(grid.flat)[len(panels) :]:
-        axis.axis("off")
-    plot.suptitle("\n".join(title), fontsize=9, y=1.0 - 0.25 * above / total)
-    plot.tight_layout(rect=(0, margin / total, 1, 1))
+    figure, grid = plt.subplots(panel_rows, n_columns, figsize=(width, total), squeeze=False)
+    for subplot, panel in zip(grid.flat, panels, strict=False):
+        _draw_panel(subplot, experiment.axes, results, panel, looks)
+    for subplot in list(grid.flat)[len(panels) :]:
+        subplot.axis("off")
+    figure.suptitle("\n".join(title), fontsize=9, y=1.0 - 0.25 * above / total)
+    figure.tight_layout(rect=(0, margin / total, 1, 1))
     named: dict[str, Any] = {}
-    for axis in grid.flat:
-        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+    for subplot in grid.flat:
+        for handle, name in zip(*subplot.get_legend_handles_labels(), strict=True):
             named.setdefault(name, handle)
     named = {name: named[name] for name in looks if name in named}
-    plot.legend(
+    figure.legend(
         named.values(), named, loc="lower center", ncols=n_columns, fontsize=8, frameon=False
     )
-    _save(plot, path)
-    plt.close(plot)
+    _save(figure, path)
+    plt.close(figure)
 
 
 def _caption(experiment: Experiment, results: Results) -> str:
@@ -93,36 +94,36 @@ def _pyplot() -> Any:
     return plt
 
 
-def _save(plot: Any, path: Path) -> None:
+def _save(figure: Any, path: Path) -> None:
     """Write a PNG of 256 colours, a third as large as one of all colours."""
     from PIL import Image  # noqa: PLC0415 - comes with matplotlib
 
     with BytesIO() as drawn:
-        plot.savefig(drawn, dpi=80)
+        figure.savefig(drawn, dpi=80)
         with Image.open(drawn) as image:  # by the method that keeps the colours of thin lines
             few = image.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
             few.save(path, optimize=True)
 
 
-def _draw_panel(axis: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
+def _draw_panel(subplot: Any, axes: Axes, results: Results, panel: str, looks: Looks) -> None:
     """Draw the curves of one panel."""
     noises = {noise for *_, noise in results.keys}
-    for own, name, noise in results.keys:
-        if own == panel:
+    for key_panel, name, noise in results.keys:
+        if key_panel == panel:
             in_legend = noise != "printed" or (panel, name, "tight") not in results.keys
             label = name if in_legend else f"_{name}"  # which no legend shows
-            found = results.summaries(own, name, noise)
+            points = results.summaries(panel, name, noise)
             line = LINES[noise] if noises != {"-"} else {}
-            _draw_curve(axis, axes, found, label, looks[name] | line)
-    axis.set_title(panel, fontsize=9)
+            _draw_curve(subplot, axes, points, label, looks[name] | line)
+    subplot.set_title(panel, fontsize=9)
     note = wrap(_note(results, panel, log=axes.log_y), width=64)
     along = ALONG.get(panel.rpartition("along ")[2], axes.x)
-    axis.set_xlabel("\n".join((along, *note)), fontsize=8)
-    axis.set_ylabel(axes.y, fontsize=8)
-    axis.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
-    _label_between_powers(axis.xaxis, log=axes.log_x)
-    axis.tick_params(labelsize=7, which="both")
-    axis.grid(color="#eeeeee")
+    subplot.set_xlabel("\n".join((along, *note)), fontsize=8)
+    subplot.set_ylabel(axes.y, fontsize=8)
+    subplot.set(xscale="log" if axes.log_x else "linear", yscale="log" if axes.log_y else "linear")
+    _label_between_powers(subplot.xaxis, log=axes.log_x)
+    subplot.tick_params(labelsize=7, which="both")
+    subplot.grid(color="#eeeeee")
 
 
 def _label_between_powers(axis: Any, *, log: bool) -> None:
@@ -159,10 +160,10 @@ def _note(results: Results, panel: str, *, log: bool = True) -> str:
     lines = {
         f"{name}, printed" if noise == "printed" else name: {
             each.x: math.log(each.median) if log and each.median > 0.0 else each.median
-            for each in results.summaries(own, name, noise)
+            for each in results.summaries(panel, name, noise)
         }
-        for own, name, noise in results.keys
-        if own == panel
+        for key_panel, name, noise in results.keys
+        if key_panel == panel
     }
     heights = [height for line in lines.values() for height in line.values()]
     near = COINCIDE * (max(heights, default=0.0) - min(heights, default=0.0))
@@ -182,13 +183,15 @@ def _note(results: Results, panel: str, *, log: bool = True) -> str:
     return "; ".join(f"{what}: {'; '.join(names)}" for what, names in kinds.items() if names)
 
 
-def _draw_curve(axis: Any, axes: Axes, found: list[Any], label: str, look: dict[str, Any]) -> None:
+def _draw_curve(
+    subplot: Any, axes: Axes, points: list[Any], label: str, look: dict[str, Any]
+) -> None:
     """Draw medians and their band."""
-    places = [each.x for each in found]
-    every = max(1, math.ceil(len(places) / 12))  # more markers would cover the curve
-    middles = [each.median for each in found]
-    axis.plot(places, middles, label=label, markersize=4, markevery=every, **look)
+    xs = [each.x for each in points]
+    step = max(1, math.ceil(len(xs) / 12))  # more markers would cover the curve
+    middles = [each.median for each in points]
+    subplot.plot(xs, middles, label=label, markersize=4, markevery=step, **look)
     extremes = axes.band == "extremes"
-    low = [each.least if extremes else each.low for each in found]
-    high = [each.most if extremes else each.high for each in found]
-    axis.fill_between(places, low, high, color=look["color"], alpha=0.12, linewidth=0)
+    low = [each.least if extremes else each.low for each in points]
+    high = [each.most if extremes else each.high for each in points]
+    subplot.fill_between(xs, low, high, color=look["color"], alpha=0.12, linewidth=0)

@@ -55,7 +55,7 @@ class GradientFacts:
     def of(
         cls, problem: Problem, *, row_limit: float | None, scale: float | None, order: float
     ) -> "GradientFacts":
-        """Set defaults for columns of unit scale and slopes of about 1."""
+        """Return the facts of a problem; None takes a default for unit scales and slopes of 1."""
         typical = math.sqrt(problem.size)
         limit = row_limit or ROW_LIMIT_PER_COORDINATE * typical
         slope_bound = math.inf if problem.scored is None else problem.scored.slope_bound()
@@ -79,7 +79,8 @@ class GradientFacts:
         """Return the eta that minimises the localised method's predicted risk, all else fixed.
 
         ``2 D / sqrt(n (2 r^2 / 3 + 16 d C^2 / (mu^2 n)))`` minimises
-        ``4 D^2 / (eta n) + eta (2 r^2 / 3 + 16 d C^2 / (mu^2 n))``.
+        ``4 D^2 / (eta n) + eta (2 r^2 / 3 + 16 d C^2 / (mu^2 n))``, where D is the diameter, r the
+        scale, d the size and C the clip norm.
         """
         noise = NOISE_FACTOR * self.size * (clip_norm / mu) ** 2 / n_rows
         return 2.0 * diameter / math.sqrt(n_rows * (2.0 * self.scale**2 / 3.0 + noise))
@@ -94,7 +95,7 @@ def step_curvature(loss: Loss) -> float:
 
 @dataclass(frozen=True)
 class PrintedSchedule:
-    """The public numbers of a run that follows the printed algorithm in everything.
+    """Clip norms and step parameters of a run with every constant as printed.
 
     Attributes
     ----------

@@ -123,17 +123,19 @@ def sample_aggregate(
     radius = math.sqrt(48.0 * blocks * variance / facts.n_rows) / facts.shape["strong_convexity"]
     # Minimisers lie in the ball, so none is farther from another than its diameter.
     noise = max(min(4.0 * radius, facts.diameter), _least_scale(facts, public)) / public.shift
-    drawn = solver.layout if public.facts["layout"] == solver.layout else "none found"
+    stated_layout = solver.layout if public.facts["layout"] == solver.layout else "none found"
     lower_bound = least_of(facts, variance / n_features)
     options = {name: public.facts[name] for name in ("n_blocks", "overlap")}
-    statement = statement_of("wang2020.sample_aggregate", facts, lower_bound, drawn, **options)
-    squared = min(2.0 * radius, facts.diameter) ** 2 + n_features * noise**2
+    statement = statement_of(
+        "wang2020.sample_aggregate", facts, lower_bound, stated_layout, **options
+    )
+    squared_distance = min(2.0 * radius, facts.diameter) ** 2 + n_features * noise**2
     return theorem_of(
         facts,
         statement,
         solver,
-        facts.shape["smoothness"] / 2.0 * squared,
-        partial(released_excess, error=math.sqrt(squared)),
+        facts.shape["smoothness"] / 2.0 * squared_distance,
+        partial(released_excess, error=math.sqrt(squared_distance)),
         noise_std=math.nan,
         n_passes=1,
         cost=Unbounded(),
@@ -160,7 +162,7 @@ def _least_scale(facts: Facts, public: SmoothCalibration) -> float:
 def _trimmed_oracle(
     facts: Facts, mean_range: float | None, n_trimmed: int | None, proof: str
 ) -> Oracle:
-    """Return the trimmed mean, or the printed one."""
+    """Return the trimmed mean, with the noise of this ``proof`` or the printed noise."""
     _check_proof(facts, proof)
     reach = facts.gradient_bound if mean_range is None else mean_range
     check_positive("mean_range", reach)
@@ -172,13 +174,13 @@ def _trimmed_oracle(
     return make_oracle("trimmed", **stated, calibration=proof)
 
 
-def _solver(facts: Facts, proof: str, **shape: Any) -> SampleAndAggregate:
+def _solver(facts: Facts, proof: str, **settings: Any) -> SampleAndAggregate:
     """Return the solver, with the noise of this ``proof`` or the printed noise."""
     _check_proof(facts, proof)
-    options = {name: value for name, value in shape.items() if value is not None}
+    stated = {name: value for name, value in settings.items() if value is not None}
     if facts.prints:
-        return PrintedSampleAndAggregate(diameter=facts.diameter, **options)
-    return SampleAndAggregate(diameter=facts.diameter, calibration=proof, **options)
+        return PrintedSampleAndAggregate(diameter=facts.diameter, **stated)
+    return SampleAndAggregate(diameter=facts.diameter, calibration=proof, **stated)
 
 
 def _trimmed_errors(
@@ -197,9 +199,9 @@ def _trimmed_errors(
     n_trimmed = int(public.facts["n_trimmed"])
     n_kept, tail = n_rows - 2 * n_trimmed, scale * math.log(n_rows / n_trimmed)
     expected = max(tail / n_kept, 1e-3 / n_rows)
-    if facts.prints:  # Algorithm 2: the whole range, or what is left of the width
-        left = query.width * math.exp(-n_trimmed * public.smoothness)
-        expected = max(2.0 * scale * math.log(n_rows) / n_kept, left)
+    if facts.prints:  # Algorithm 2: the range of all values, or the declared width, discounted
+        discounted = query.width * math.exp(-n_trimmed * public.smoothness)
+        expected = max(2.0 * scale * math.log(n_rows) / n_kept, discounted)
     noise = ARSINH_STD * expected / public.shift
     sampling, bias = scale / math.sqrt(n_rows), tail * n_trimmed / n_rows
     return noise, sampling, bias

@@ -1,4 +1,4 @@
-"""The Gaussian release that covers an event up to a small failure; filters use it as the price.
+"""The Gaussian release that covers an event up to a small failure; filters use it as its price.
 
 Squares of mu add up even if releases depend on earlier answers; loss distributions do not. So each
 event with a loss distribution gets a mu: the smallest one whose Gaussian profile is nowhere below
@@ -51,8 +51,8 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
     *Guarantee.* At every level the event's divergence is at most that of a Gaussian release at mu,
     plus the failure probability.
 
-    *Edge cases.* None for events without a loss distribution, and if their losses are beyond the
-    range in which the distribution is evaluated.
+    *Edge cases.* None for events without a loss distribution or without any release, if losses are
+    beyond the range in which the distribution is evaluated, and if ``LARGEST_MU`` is too small.
 
     *Reference.* The module's head.
     """
@@ -61,6 +61,7 @@ def covering_mu(event: Event) -> tuple[float, float] | None:
         return None
     deltas = accountant.flat_events.add_up(lambda leaf: Fraction(getattr(leaf, "delta", 0)))
     failure = Fraction(COVER_FAILURE) + deltas
+    # Beyond this level the event's divergence is below the failure, so any mu covers it.
     end = accountant.epsilon(float(failure))
     if not flatten(event).kinds or not math.isfinite(end):
         return None

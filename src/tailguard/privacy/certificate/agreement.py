@@ -22,8 +22,8 @@ ACCURACY = 1e-9
 """Allowed relative difference of closed forms. Differences between machines are smaller: tests
 compare known values with the same accuracy."""
 NUMERICAL, NUMERICAL_ACCURACY = ("pld", "renyi", "selection"), 1e-6
-"""Accountants that convolve and search on grids: their sums depend on the order in which a
-processor adds."""
+"""Accountants that convolve and search on grids, and the allowed difference of their totals: sums
+depend on the order in which a processor adds."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 FIRST_CHARGE = 2  # the first line of a ledger is its cap
@@ -164,15 +164,16 @@ def _differing(place: str, stated: Any, recomputed: Any) -> InputError:
 def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
     """Return a sentence for each statement that must be taken on trust.
 
-    ``settled`` states whether the ledger lists the run's releases in addition to its charges; it is
-    None without a ledger.
+    ``settled`` states whether the ledger lists the run's releases in addition to its charges. It is
+    None if the certificate was not checked against a ledger.
     """
-    private, charged, unit = certificate.mode == "private", settled is not None, certificate.unit
+    private, unit = certificate.mode == "private", certificate.unit
+    alone = settled is None
     entries = "; ".join(entry.describe() for entry in certificate.ledger_entries)
     statements = (
-        (private and not charged, "The mode: that noise was drawn in secret, and from no seed."),
+        (private and alone, "The mode: that noise was drawn in secret, and from no seed."),
         (not settled, "That the releases are all that left, and that their numbers are true."),
-        (entries and not charged, f"That a ledger holds its charge, {entries}."),
+        (entries and alone, f"That a ledger holds its charge, {entries}."),
         (
             True,
             "That each sensitivity is that of its query, for any records; the library proves and "
@@ -183,8 +184,8 @@ def unproven(certificate: Any, settled: bool | None = None) -> tuple[str, ...]:
         (unit.one_row_per_person, "That each person has one row, as the user states."),
         (bool(certificate.conditions), "That its conditions hold: facts beside the run."),
         (True, "Words: names of releases and stages, assumptions for accuracy."),
-        (not charged, f"That tailguard {certificate.version} wrote it: it is not signed."),
-        (not charged, "What other runs on the same records cost: a certificate speaks of one."),
-        (charged, "What runs that this ledger was not charged with cost on the same records."),
+        (alone, f"That tailguard {certificate.version} wrote it: it is not signed."),
+        (alone, "What other runs on the same records cost: a certificate speaks of one."),
+        (not alone, "What runs that this ledger was not charged with cost on the same records."),
     )
     return tuple(sentence for applies, sentence in statements if applies)
