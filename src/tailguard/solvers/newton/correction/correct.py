@@ -31,15 +31,16 @@ from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
-# Intervals add this many of its standard deviations to the estimated squared error of the rounds.
-# With one, 87 and 88 % of the intervals held the truth on two of seven real tables of counts.
+# Intervals add this many standard deviations to the squared distance that estimates how far off the
+# rounds are. With one, 87 and 88 % of the intervals held the truth on two of seven real tables of counts.
 CAUTION = 2.0
 # The mean of contributions beyond the last level, relative to their mean length, as a multiple of
 # the same ratio below that level.
 ALIGNED = 2.0
 POINTING = 0.3  # part of the mean beyond the last level that has the direction of far contributions
-# A coefficient is not estimated if a larger share of its variance lies along raised or along vague
-# directions. Along raised ones the variance is larger than it looks (docs/trials.md).
+# A coefficient is not estimated if a larger share of its variance lies along raised directions,
+# whose curvature noise hides, or along vague ones, which hardly stand out (``Curvature.shares``).
+# Along raised ones the variance is larger than it looks (docs/trials.md).
 RAISED, VAGUE = 0.15, 0.5
 
 
@@ -82,83 +83,6 @@ class TailBias:
         return np.asarray(
             (self.prior * (1.0 - kept) + from_release) / max(self.between, 1e-300) ** 2
         )
-
-
-def correct(session: FitSession, fit: Fit) -> Fit:
-    """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
-    if "contribution rounds" not in session.stages or not fit.iterates:
-        return fit
-    curvature = release_curvature(session, fit)
-    if session.loss.link.curved:
-        with session.by_record():
-            metric = likely_metric(session, fit, curvature)
-            early = session.stages["early contribution rounds"]
-            rounds = run_rounds(session, fit, curvature, metric, early)
-        fit = _blended(fit, rounds, TailBias.of(rounds))
-    curvature = release_curvature_again(session, fit, curvature)
-    with session.by_record():
-        metric = release_metric(session, fit, curvature)
-        late = session.stages["contribution rounds"]
-        rounds = run_rounds(session, fit, curvature, metric, late)
-        tail_bias = TailBias.of(rounds)
-        estimate = _estimated(session, fit, rounds, tail_bias)
-    if session.loss.link.log and session.loss.canonical:  # counts
-        estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
-    return replace(_blended(fit, rounds, tail_bias), estimate=estimate)
-
-
-def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Estimate:
-    """Return corrected weights and the errors of noise, sampling, clipping, convergence."""
-    geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
-    gain = geometry.matrix @ rounds.gain
-    lengths = np.linalg.norm(gain, axis=1)
-    directions = gain / np.maximum(lengths, 1e-300)[:, None]
-    sampling = gain @ metric.covariance() @ gain.T / session.problem.n_rows
-    raised, vague = curvature.shares(geometry.matrix)
-    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
-    squared_ratio = np.minimum(np.maximum(tail_bias.along(directions), pointing), 1.0)
-    possible_bias = np.sqrt(squared_ratio) * tail_bias.beyond
-    return Estimate(
-        weights=geometry.matrix @ rounds.mean,
-        noise=curvature.inflation * rounds.noise * gain,
-        covariance=curvature.inflation**2 * sampling
-        + rounds.remaining * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
-        bias=curvature.inflation * possible_bias[:, None] * gain,
-        unresolved=(raised > RAISED) | (vague > VAGUE),
-        settled=rounds.settled,
-        step=geometry.matrix @ rounds.step,
-    )
-
-
-def _far_shares(
-    session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray
-) -> FloatArray:
-    """Return the share of the squares of far contributions along each direction."""
-    geometry, width = fit.geometry, directions.shape[1]
-    stage, limit = session.stages["far contributions"], CORRECTION_PARTS[1] * rounds.level
-    view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
-    query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
-    state = usable(geometry.matrix @ rounds.mean)
-    moments = session.ask(query, state, stage) / limit**2
-    noise_std = session.noise_of(query, stage) / limit**2
-    mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
-    deviation = moments - mean_square * np.eye(width)
-    deviation_square = float((deviation**2).sum())
-    variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
-    # A sample has other far contributions than all records; each moves the moments by one.
-    variance += width * mean_square * (1.0 / session.n_rows(stage) - 1.0 / session.problem.n_rows)
-    kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
-    shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
-    along = np.einsum("ij,jk,ik->i", directions, shares, directions)
-    return np.asarray(np.clip(along, 0.5 / width, 1.0))
-
-
-def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
-    """Return the fit at the blend, or the fit unchanged if the rounds did not settle."""
-    if not rounds.settled:
-        return fit
-    blend = Blend.typical(fit, rounds, tail_bias)
-    return replace(fit, weights=usable(fit.geometry.matrix @ blend.weights), noise=blend.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,3 +164,82 @@ class Blend:
             covariance=whole - noise @ noise.T,
             bias=np.zeros_like(corrected.bias),
         )
+
+
+def correct(session: FitSession, fit: Fit) -> Fit:
+    """Correct a fit if the plan has a correction, and attach the estimate with its errors."""
+    if "contribution rounds" not in session.stages or not fit.iterates:
+        return fit
+    curvature = release_curvature(session, fit)
+    if session.loss.link.curved:
+        with session.by_record():
+            metric = likely_metric(session, fit, curvature)
+            early = session.stages["early contribution rounds"]
+            rounds = run_rounds(session, fit, curvature, metric, early)
+        fit = _blended(fit, rounds, TailBias.of(rounds))
+    curvature = release_curvature_again(session, fit, curvature)
+    with session.by_record():
+        metric = release_metric(session, fit, curvature)
+        late = session.stages["contribution rounds"]
+        rounds = run_rounds(session, fit, curvature, metric, late)
+        tail_bias = TailBias.of(rounds)
+        estimate = _estimated(session, fit, rounds, tail_bias)
+    if session.loss.link.log and session.loss.canonical:  # counts
+        estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
+    return replace(_blended(fit, rounds, tail_bias), estimate=estimate)
+
+
+def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Estimate:
+    """Return corrected weights and the errors of noise, sampling, clipping, convergence."""
+    geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
+    gain = geometry.matrix @ rounds.gain
+    lengths = np.linalg.norm(gain, axis=1)
+    directions = gain / np.maximum(lengths, 1e-300)[:, None]
+    sampling = gain @ metric.covariance() @ gain.T / session.problem.n_rows
+    raised, vague = curvature.shares(geometry.matrix)
+    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
+    squared_ratio = np.minimum(np.maximum(tail_bias.along(directions), pointing), 1.0)
+    possible_bias = np.sqrt(squared_ratio) * tail_bias.beyond
+    return Estimate(
+        weights=geometry.matrix @ rounds.mean,
+        noise=curvature.inflation * rounds.noise * gain,
+        covariance=curvature.inflation**2 * sampling
+        + rounds.remaining * geometry.matrix @ rounds.inverse @ geometry.matrix.T,
+        bias=curvature.inflation * possible_bias[:, None] * gain,
+        unresolved=(raised > RAISED) | (vague > VAGUE),
+        settled=rounds.settled,
+        step=geometry.matrix @ rounds.step,
+    )
+
+
+def _far_shares(
+    session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray
+) -> FloatArray:
+    """Return the share of the squares of far contributions along each direction."""
+    geometry, width = fit.geometry, directions.shape[1]
+    stage, limit = session.stages["far contributions"], CORRECTION_PARTS[1] * rounds.level
+    view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
+    query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
+    state = usable(geometry.matrix @ rounds.mean)
+    # The released directions of far contributions, and the mean share of a coordinate.
+    moments = session.ask(query, state, stage) / limit**2
+    noise_std = session.noise_of(query, stage) / limit**2
+    mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
+    deviation = moments - mean_square * np.eye(width)
+    deviation_square = float((deviation**2).sum())
+    variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
+    # A sample has other far contributions than all records; each moves the moments by one.
+    variance += width * mean_square * (1.0 / session.n_rows(stage) - 1.0 / session.problem.n_rows)
+    # Shrinkage towards equal shares, by that variance.
+    kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
+    shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
+    along = np.einsum("ij,jk,ik->i", directions, shares, directions)
+    return np.asarray(np.clip(along, 0.5 / width, 1.0))
+
+
+def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
+    """Return the fit at the blend, or the fit unchanged if the rounds did not settle."""
+    if not rounds.settled:
+        return fit
+    blend = Blend.typical(fit, rounds, tail_bias)
+    return replace(fit, weights=usable(fit.geometry.matrix @ blend.weights), noise=blend.noise)
