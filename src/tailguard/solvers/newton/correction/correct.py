@@ -32,7 +32,8 @@ from tailguard.solvers.newton.state import Estimate, Fit
 from tailguard.solvers.session import usable
 
 # Intervals add this many standard deviations to the squared distance that estimates how far off the
-# rounds are. With one, 87 and 88 % of the intervals held the truth on two of seven real tables of counts.
+# rounds are. With one, 87 and 88 % of the intervals held the truth on two of seven real tables of
+# counts.
 CAUTION = 2.0
 # The mean of contributions beyond the last level, relative to their mean length, as a multiple of
 # the same ratio below that level.
