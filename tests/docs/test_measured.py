@@ -186,8 +186,9 @@ def test_what_is_said_of_intervals_and_totals_follows():
     assert f"at least 5,000, {100 * share:.0f} % of the slopes have an interval" in page
     assert "Of every table at least 85 % of the intervals hold" in page
     totals = [(row["totals"], row["fits"]) for row in rows if "totals" in row]
-    assert all(held == fits for held, fits in totals)
-    assert f"in all {sum(fits for _, fits in totals)} fits" in page
+    held, fits = map(sum, zip(*totals, strict=True))
+    assert held >= 0.95 * fits
+    assert f"two stated errors in {held} of {fits} fits" in page
     counts = [row for row in stored("stated_noise") if "total_held" in row]
     assert all(row["total_held"] == 1.0 for row in counts)
     assert f"All {sum(row['fits'] for row in counts)} totals of counts" in page
