@@ -129,3 +129,13 @@ def test_where_no_residual_is_seen_a_quantile_is_asked_for_with_all_that_is_left
     assert np.mean(y < solution.intercept) == pytest.approx(level, abs=0.06)
     assert spent_mu(gate.books) == pytest.approx(mu, rel=1e-6)
     assert spent_mu(gate.books) <= mu
+
+
+def test_log_odds_without_an_intercept_are_corrected():
+    """Their mean is not measured, and what stands in its place is no share of ones."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 3))
+    y = (X @ [1.0, -0.5, 0.0] + rng.logistic(size=20_000) > 0.0).astype(int)
+    model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, fit_intercept=False, random_state=0)
+    assert model.fit(X, y).coef_.ravel() == pytest.approx([1.0, -0.5, 0.0], abs=0.15)
+    assert np.isfinite(model.conf_int()).all()

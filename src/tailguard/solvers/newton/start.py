@@ -171,9 +171,11 @@ def _without_correction_of_few(session: FitSession, fit: Fit) -> Fit:
     light = problem.has_weights and problem.n_rows * session.plan.total_mu < MOSTLY_NOISE
     beside = problem.link.log and (problem.has_offset or problem.has_weights)
     needed = (EVENTS_BESIDE if beside else EVENTS_FOR_CORRECTION) * problem.size
-    score = weights_at_mean(fit.weights, geometry.mean_target, problem.link)[-1]
-    events = float(session.loss.expected_curvature(score)) * problem.n_rows
-    rare = problem.intercept and events * session.plan.total_mu < needed
+    rare = False
+    if problem.intercept:
+        score = weights_at_mean(fit.weights, geometry.mean_target, problem.link)[-1]
+        events = float(session.loss.expected_curvature(score)) * problem.n_rows
+        rare = events * session.plan.total_mu < needed
     if not (light or rare):
         return fit
     session.drop(CORRECTION_OF_LIKELIHOOD)
