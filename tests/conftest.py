@@ -30,6 +30,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    os.environ.pop("COLUMNS", None)  # workers of xdist set it, and printed tables are as wide
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         # Ledgers flush each line: on a disk, tests would mostly wait for it.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
