@@ -218,6 +218,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
             best = gate.best(plan.candidates, score, plan.selection)
             gate.settle()
         best_model = models[best.candidate].set_params(random_state=self.random_state)
+        vars(best_model).pop("_fits", None)  # the search counts its own cost, once for all tries
         assumed = (*best_model._assumptions(), *assumed)
         certificate = gate.certificate(assumptions=(*assumed, *count_notes, *plan.assumptions))
         self.best_index_ = best.candidate
