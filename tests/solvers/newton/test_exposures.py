@@ -80,3 +80,15 @@ def test_weights_far_below_their_bound_leave_the_optimum_as_it_is(power, bound):
     assert model.coef_ == pytest.approx(coef, abs=0.003)
     low, high = model.conf_int()[:4].T
     assert ((low <= coef) & (coef <= high)).all()
+
+
+def test_a_correction_of_light_weights_is_dropped_and_a_note_says_so():
+    """It is planned by the number of records, but their total weight is below 500 over mu."""
+    y, told = RNG.poisson(RATE), []
+    for bound in (50.0, 1.0):
+        promise = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0, "weight_bound": bound}
+        model = tg.PoissonRegression(**promise).fit(X, y, sample_weight=np.ones(N_ROWS))
+        assert "contribution rounds" in {stage.name for stage in model.plan_.stages}
+        told.append(any(note.startswith("the total weight is small") for note in model.notes_))
+        assert np.isfinite(model.conf_int()).any() == (bound == 1.0)
+    assert told == [True, False]

@@ -122,7 +122,8 @@ REGIMES = {
         "correction": 0.7, "debiasing": 0.0, **BEFORE_CORRECTION,
     }, above={"fixed": 2000.0, "size**1.5": 40.0}),
     # Counts are corrected with fewer records than other likelihoods, but not with exposures or
-    # weights: with 5,000 records of a year, fits at epsilon 1 lost .15 in the mean in place of .09.
+    # weights: fits at epsilon 1 lost .15 in the mean in place of .09 (simulated, exposures of up to
+    # a year, 5,000 to 100,000 records).
     # Noise hides the curvature that intervals from rounds need, but the correction releases this
     # curvature twice. Debiasing stays, since rounds need it if events are rare (mean excess with
     # 93 % zeros at n * mu of 1,800: .53 with it, .88 without; tests/solvers/newton/

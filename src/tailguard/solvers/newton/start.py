@@ -54,7 +54,7 @@ BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
 # The correction by contributions needs this curvature at the mean, times n * mu, per coefficient,
 # and the second number with exposures or weights under a log link. With 8, noise moved log-rates of
 # motorcycle claims by one; with 11 to 18, corrected fits were better (pulsars, crashes). With
-# exposures and 17, corrected fits of car claims lost .46 of the constant's excess, others .17
+# exposures and 17, corrected fits of car claims lost .46 of the constant's excess, others .18
 # (benchmarks/bench_exposures.py). A mean that noise hides counts as twice its noise.
 EVENTS_FOR_CORRECTION, EVENTS_BESIDE = 10.0, 20.0
 
