@@ -83,7 +83,7 @@ ROUNDS_AFTER_SAMPLE = 3
 """The number of the latter where the rounds before began on a sample and ended on all records."""
 ROUGH_TOTAL, TOTAL = "rough total", "total"
 """The stages that calibrate a predicted total."""
-# The part of that share for the rough total of counts, which need only be approximate.
+# The part of that share for the total of targets, which need only be approximate.
 ROUGH_SHARE = 0.25
 AFTER_ROUNDS = (
     *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
@@ -298,9 +298,6 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     curved = problem.link.curved
     canonical = problem.scored is not None and problem.scored.canonical
     added = "what predictions and targets add up to" if canonical else "the mean slope of the loss"
-    rough = f"{added}, roughly"
-    if canonical and problem.has_offset:
-        rough = "what targets add up to"
     rough_share = ROUGH_SHARE * canonical
     n_row_norms = n_releases if curved else 1
     directions, levels = 2, DEBIASING_LEVELS + 1  # at most the constant and the fitted score
@@ -337,7 +334,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
          shares.fit_choice * problem.intercept, 1, 2),
         ("variance", "the sampling variance of the coefficients",
          shares.variance, 1, square),
-        (ROUGH_TOTAL, rough,
+        (ROUGH_TOTAL, "what targets add up to",
          rough_share * shares.total * problem.intercept, 1, 1),
         (TOTAL, added,
          (1.0 - rough_share) * shares.total * problem.intercept, 1, 1),

@@ -2,19 +2,17 @@
 
 Rounds clip slopes for the least error of a typical record, which cuts a large part of the sum of
 skewed targets. One number, the mean slope at a high clip level, estimates this part, and moves the
-intercept. For counts it is released twice. The slope is compared with the mean target; the second
-move is small, so a rough mean target is enough. If exposures span decades, even that is not known,
-as the first mean target was clipped to a small part of its size. Then the first release is the mean
-target at the same high level.
+intercept. For counts it is compared with the mean target, which is released before: the first
+constant knows it only roughly, and cuts it far below its size if exposures span decades.
 
 A few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
 shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
 with the mean curvature, which is known, so one release is enough.
 
-The interval of a corrected fit gives the error of its constant, and Bayes' rule weights the move by
-this error; so does that of the rounds where events are too rare for a correction. If the correction
-did not converge, a few records are so large that no histogram shows their part of the sum. Then the
-second move counts as an error, too.
+The constant before the move has an error, too: that of the corrected fit, or the noise of the
+rounds and the bias of clipping. Bayes' rule combines both. If the correction did not converge, a
+few records are so large that no histogram shows their part of the sum. Then the move counts as an
+error as well.
 
 The slope is ``expected - paid`` with ``expected = m**(2 - p)`` and ``paid = target * m**(1 - p)``,
 where ``m`` is the expected target and ``p`` the power of the variance. Moving the intercept by
@@ -36,14 +34,15 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.view import View
-from tailguard.solvers.newton.clipping import top_level
+from tailguard.solvers.newton.clipping import SYMMETRIC_BIAS, top_level
 from tailguard.solvers.newton.constant import ZERO_MEAN_SCORE
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import HEADROOM, ROUGH_TOTAL, TOTAL
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable
 
-# A move changes the logarithm of means by at most this: longer moves are partly noise.
+# A move changes the logarithm of means by at most this: longer moves are partly noise. It is also
+# the standard error of a constant of which no error is known.
 LONGEST_MOVE = 1.0
 # Slopes of amounts are clipped where the noise is this part of the expected slope, and at most at
 # this many times the largest slope seen. An error of this size in the total adds half its
@@ -53,28 +52,24 @@ MOST_NOISE, FARTHEST = 0.07, 16.0
 
 def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     """Move the intercept so that slopes average zero."""
-    counts, relative = session.loss.canonical, math.inf
-    estimate = fit.estimate if fit.estimate and fit.estimate.settled else None
-    known = fit.geometry.mean_target if counts else fit.clipping.rows.weight
-    exposed = counts and session.problem.has_offset
-    if exposed:  # the first mean target is too low if targets span decades
+    counts, paid_error = session.loss.canonical, 0.0
+    known = fit.clipping.rows.weight
+    if counts:
         zero_mean = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
-        slope, error = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, HEADROOM * known)
-        known = max(known, -slope - error)
-    for name in (ROUGH_TOTAL, TOTAL) if counts and not exposed else (TOTAL,):
-        slope, error = _mean_slope(session, fit, fit.weights, name, HEADROOM * known)
-        paid, expected = (known, known + slope) if counts else (known - slope, known)
-        move = math.log(max(paid, 1e-12) / max(expected, 1e-12))
-        known = max(known, error, 1e-12)
-        relative = error / known
-        std = _std_of_constant(session, fit, known)
-        weight = 1.0 if math.isinf(std) else std**2 / (std**2 + relative**2)
-        if weight < 1.0:
-            relative = math.hypot(weight * relative, (1.0 - weight) * std)
-        move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
-        weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
-        fit = replace(fit, weights=weights)
-    if counts and fit.estimate is not None and estimate is None:
+        level = HEADROOM * fit.geometry.mean_target
+        slope, paid_error = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, level)
+        known = max(-slope, paid_error)
+    slope, error = _mean_slope(session, fit, fit.weights, TOTAL, HEADROOM * known)
+    paid, expected = (known, known + slope) if counts else (known - slope, known)
+    move = math.log(max(paid, error, 1e-12) / max(expected, error, 1e-12))
+    relative = math.hypot(error, move * paid_error) / max(known, error, 1e-12)
+    std = _std_of_constant(session, fit, known)
+    weight = std**2 / (std**2 + relative**2)
+    relative = math.hypot(weight * relative, (1.0 - weight) * std)
+    move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
+    weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
+    fit = replace(fit, weights=weights)
+    if counts and fit.estimate is not None and not fit.estimate.settled:
         relative = math.hypot(relative, move)
     # The noise along the constant is now that of the total.
     along, total_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]
@@ -91,19 +86,21 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
 
 
 def _std_of_constant(session: FitSession, fit: Fit, known: float) -> float:
-    """Return the standard error of the constant before it moves; infinite if it is not known.
+    """Return the standard error of the constant before it moves, at most ``LONGEST_MOVE``.
 
-    If events are too rare for the planned correction, it is the noise of the rounds and the bias of
-    clipping that their histogram shows. With few records that bias may be hidden.
+    Without a corrected fit it is the noise of the rounds and the bias of clipping, of which the
+    histogram shows a part and may hide another. No histogram shows the bias of amounts.
     """
     if fit.estimate is not None and fit.estimate.settled:
         return math.sqrt(float(fit.estimate.whole()[-1, -1]))
-    slopes, geometry = fit.clipping.slopes, fit.geometry
-    if not (session.dropped and slopes.seen and np.isfinite(fit.noise).all()):
-        return math.inf
+    slopes, geometry, limit = fit.clipping.slopes, fit.geometry, fit.clipping.slope_limit
+    shown = session.loss.canonical and slopes.seen and np.isfinite(fit.noise).all()
+    if not shown:
+        return LONGEST_MOVE
     along = geometry.inverse[:, -1]
     noise = float(np.linalg.norm(along @ fit.noise)) / float(along @ along)
-    return math.hypot(noise, slopes.bias_std(fit.clipping.slope_limit) / known)
+    bias = math.hypot(slopes.bias_std(limit), SYMMETRIC_BIAS * slopes.lost(limit))
+    return min(math.hypot(noise, bias / known), LONGEST_MOVE)
 
 
 def _mean_slope(
@@ -127,4 +124,4 @@ def _mean_slope(
     query = LevelGradients(view, 1.0, (level,))
     slope = float(session.ask(query, weights, stage)[0, 0])
     noise = float(session.noise_of(query, stage)[0])
-    return slope, math.hypot(noise, slopes.lost(level) if slopes.seen else 0.0)
+    return slope, math.hypot(noise, SYMMETRIC_BIAS * slopes.lost(level) if slopes.seen else 0.0)
