@@ -32,6 +32,15 @@ def skewed(rng, n_rows):
     return rng.exponential(1.0, n_rows) - 1.0
 
 
+def costs(rng, n_rows):
+    """Ages and illnesses, and costs: a third of them zero, their means not linear in either."""
+    age, ill = rng.integers(18, 90, n_rows), rng.poisson(0.7, n_rows)
+    typical = np.exp(5.0 + 0.02 * (age - 50) + 0.35 * ill)
+    some = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-0.02 * (age - 60) - 0.5 * ill - 0.3))
+    size = typical * rng.lognormal(-1.6, 1.9, n_rows)
+    return np.column_stack([age, ill]).astype(float), np.where(some, size, 0.0)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("residuals", [normal, skewed])
 def test_intervals_of_means_and_of_new_records_hold_as_often_as_they_say(residuals):
@@ -65,13 +74,26 @@ def test_the_interval_of_a_new_record_follows_from_the_released_residuals():
     assert (np.diff(shares, axis=0) >= 0.0).all()
     assert (shares[0, 1], shares[-1, 1]) == (0.0, pytest.approx(1.0))
     below, above = np.interp([0.05, 0.95], shares[:, 1], shares[:, 0])
-    low, high = model.predict(X, interval="mean", level=0.9).T
-    score, half = (low + high) / 2.0, (high - low) / 2.0
+    rows = np.column_stack([np.clip(X, *model.feature_bounds_.T), np.ones(3)])
+    score = rows @ model._residual_center
     new = model.predict(X, interval="new", level=0.9)
-    np.testing.assert_allclose(new[:, 0], score - np.hypot(below, half))
-    np.testing.assert_allclose(new[:, 1], score + np.hypot(above, half))
+    np.testing.assert_allclose(new, score[:, None] + [below, above])
     assert below == pytest.approx(np.log(1.0 / 0.95) - 1.0, abs=0.2)
     assert above == pytest.approx(np.log(20.0) - 1.0, abs=0.6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_intervals_of_new_costs_hold_although_corrections_move_the_fit(epsilon):
+    """The mean of skewed costs is far from where most residuals are: the fit moves by quartiles."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        model = tg.LinearRegression(epsilon=epsilon, delta=1e-6, random_state=seed)
+        model.fit(*costs(rng, 24_000))
+        X, y = costs(rng, 20_000)
+        for level in (0.5, 0.9):
+            low, high = model.predict(X, interval="new", level=level).T
+            assert ((low <= y) & (y <= high)).mean() == pytest.approx(level, abs=0.05)
 
 
 def test_a_row_that_needs_what_was_not_estimated_has_no_interval():

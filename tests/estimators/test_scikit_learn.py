@@ -64,7 +64,8 @@ STORED |= {"coef_std_", "intercept_std_", "notes_", "schema_", "feature_bounds_"
 STORED |= {"score_bounds_", "interval_center_", "reasons_", "total_error_"}
 STORED |= {"certificate_", "plan_", "n_features_in_", "feature_names_in_", "classes_"}
 STORED |= {"_fits"}  # events of plans, for the warning of a second fit
-STORED |= {"_covariance_root", "_residual_shares"}  # for covariance_ and predict(interval=)
+# for covariance_ and predict(interval=)
+STORED |= {"_covariance_root", "_residual_shares", "_residual_center"}
 
 
 @every_model

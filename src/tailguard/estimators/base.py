@@ -323,6 +323,7 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
         self.intercept_std_: Any = solution.intercept_std
         self._covariance_root = solution.covariance_root
         self._residual_shares = solution.residual_shares
+        self._residual_center = solution.residual_center
         self.reasons_, self.notes_ = solution.reasons, solved.notes
         if self.schema_ is not None:
             self.reasons_, unseen = unseen_others(self.schema_, solution.reasons)

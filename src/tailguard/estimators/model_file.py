@@ -80,6 +80,7 @@ def model_content(model: Any) -> dict[str, Any]:
         if covariance_root is None
         else _rows_below_diagonal(covariance_root),
         "residual_shares": _plain_numbers(model._residual_shares),
+        "residual_center": _plain_numbers(model._residual_center),
         "reasons": list(model.reasons_),
         "notes": list(model.notes_),
         "plan": model._plan_text(),
@@ -172,6 +173,7 @@ def model_from(content: dict[str, Any]) -> Any:
     model.score_bounds_ = _read_score_bounds(content["score_bounds"], n_scores)
     model._covariance_root = _read_root(content["covariance_root"])
     model._residual_shares = _read_shares(content["residual_shares"])
+    model._residual_center = _vector(content["residual_center"])
     covariance_root = model._covariance_root
     n_estimates = n_contrasts * (n_columns + bool(model.fit_intercept))
     _require(

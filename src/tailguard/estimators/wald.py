@@ -258,18 +258,21 @@ def check_interval(model: Any, kind: str, level: float) -> tuple[float, float, f
 def score_intervals(model: Any, pieces: Iterable[Features], kind: str, level: float) -> FloatArray:
     """Return both ends of the interval of each row's score, for features as the fit reads them."""
     reach, below, above = check_interval(model, kind, level)
+    if kind == "new":
+        reach = 0.0  # residuals contain the errors of the fit that they are about
     ends = []
     for features in pieces:
-        score, std = _scores(model, features)
-        low = score + below - (np.hypot(below, reach * std) - abs(below))
-        high = score + above + (np.hypot(above, reach * std) - abs(above))
-        ends.append(np.column_stack([low, high]))
+        score, std = _scores(model, features, kind)
+        ends.append(np.column_stack([score + below - reach * std, score + above + reach * std]))
     intervals = np.concatenate(ends)
     return np.clip(intervals, *model.score_bounds_) if model.extrapolate == "bounded" else intervals
 
 
-def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
-    """Return the centre of each score's interval, and its standard error; NaN if unknown."""
+def _scores(model: Any, features: Features, kind: str) -> tuple[FloatArray, FloatArray]:
+    """Return the centre of each score's interval, and its standard error; NaN if unknown.
+
+    New records lie about the fit whose residuals were released, not about the last one.
+    """
     center, root = centers(model), model._covariance_root
     if not model.fit_intercept:
         center, root = np.append(center, 0.0), np.vstack([root, np.zeros(root.shape[1])])
@@ -279,6 +282,8 @@ def _scores(model: Any, features: Features) -> tuple[FloatArray, FloatArray]:
     # A prediction does not use a numeric column that noise hid, so the column adds no error. A
     # prediction does use a level without records, whose effect is unknown.
     unused = unknown & (center == 0.0) & ~indicators
+    if kind == "new":
+        center = model._residual_center
     known_root = np.where(unknown[:, None], 0.0, root)
     with np.errstate(all="ignore"):
         score = features @ center[:-1] + center[-1]

@@ -325,8 +325,10 @@ class Solution:
         intercept last, from sampling and privacy noise; a row is NaN if its coefficient has no
         interval.
     residual_shares
-        The released distribution of residuals: each row holds a distance of targets from
-        predictions and the share of records below it; None if it was not released.
+        The released distribution of residuals: each row holds a residual and the share of records
+        below it; None if it was not released.
+    residual_center
+        The fit whose residuals these are, the intercept last. Later steps moved the coefficients.
     center
         The centres of intervals, the intercept last; None if they are the coefficients.
     reasons
@@ -367,6 +369,7 @@ class Solution:
     intercept_std: float = math.nan
     covariance_root: FloatArray | None = None
     residual_shares: FloatArray | None = None
+    residual_center: FloatArray | None = None
     center: FloatArray | None = None
     reasons: tuple[str, ...] = ()
     estimand: str = ""

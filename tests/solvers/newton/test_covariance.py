@@ -16,7 +16,6 @@ from tailguard.solvers.newton.clipping import Clipping, RowNormDistribution, Slo
 from tailguard.solvers.newton.covariance import (
     GradientVariance,
     gradient_variance,
-    residual_shares,
     solution,
     whole_covariance,
 )
@@ -129,25 +128,6 @@ def test_along_a_correction_its_own_variance_replaces_that_of_rounds_and_samplin
     fit = replace(fit, noise=2.0 * np.eye(4), correction=made)
     variances = np.diag(whole_covariance(session, fit, told))
     np.testing.assert_allclose(variances, [0.4**2 + 0.3**2 + 0.2**2, 5.0, 5.0, 5.0])
-
-
-@pytest.mark.parametrize("mean_row", [[0.0, 1.0], [0.0, 0.0]])  # the second is hidden by noise
-def test_residuals_are_told_where_the_mean_row_is_known(mean_row):
-    units = SimpleNamespace(intercept=True, target_scale=2.0)
-    loss, mean = tg.losses.Squared(), np.array(mean_row)
-    fit = SimpleNamespace(
-        geometry=SimpleNamespace(loss=loss, units=units, mean_row=mean),
-        clipping=SimpleNamespace(slopes=symmetric()),
-        weights=np.array([0.0, 3.0]),
-        residuals_of=np.array([0.0, 2.0]),
-        estimate=None,
-    )
-    with np.errstate(all="ignore"):
-        shares = residual_shares(fit)
-    if mean.any():
-        assert np.interp(0.5, shares[:, 1], shares[:, 0]) == pytest.approx(-2.0, abs=0.1)
-    else:
-        assert shares is None
 
 
 @pytest.mark.long

@@ -141,6 +141,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         intercept_std=float(std[-1]) if problem.intercept else 0.0,
         covariance_root=triangular(root, np.isnan(std)),
         residual_shares=residual_shares(fit),
+        residual_center=residual_center(fit),
         reasons=tuple(map(str, reasons)),
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
@@ -166,20 +167,25 @@ def triangular(root: FloatArray, unknown: BoolArray) -> FloatArray:
 
 
 def residual_shares(fit: Fit) -> FloatArray | None:
-    """Return distances from the prediction, in the target's units, and the share below each.
+    """Return residuals, in the target's units, and the share of records below each.
 
-    None if no histogram of residuals was released, or if noise hides them or the mean row. The
-    prediction for a mean row has changed since that release, so residuals are shifted by this
-    change.
+    They are those of the fit at which their histogram was released; later rounds moved it. None if
+    none was released, or if noise hides them.
     """
     slopes, geometry = fit.clipping.slopes, fit.geometry
     if not (geometry.loss.link.residual and slopes.seen and fit.residuals_of is not None):
         return None
-    weights = fit.weights if fit.estimate is None else fit.estimate.weights
-    row = geometry.mean_row / (geometry.mean_row[-1] if geometry.units.intercept else 1.0)
-    change = float(row @ (weights - fit.residuals_of))
-    shares = (slopes.residual_shares() - [change, 0.0]) * [geometry.units.target_scale, 1.0]
+    shares = slopes.residual_shares() * [geometry.units.target_scale, 1.0]
     return shares if np.isfinite(shares).all() else None
+
+
+def residual_center(fit: Fit) -> FloatArray | None:
+    """Return the fit whose residuals were released, the intercept last; None if there is none."""
+    if fit.residuals_of is None:
+        return None
+    geometry = fit.geometry
+    coef, intercept = geometry.units.coefficients(fit.residuals_of, geometry.loss.link)
+    return np.nan_to_num(np.append(coef, intercept))
 
 
 def depend_on(jacobian: FloatArray, columns: BoolArray, covariance: FloatArray) -> BoolArray:
