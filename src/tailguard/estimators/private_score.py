@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, require, warn_before_spending
 from tailguard.data.design import column_of
+from tailguard.data.frames import check_in_memory
 from tailguard.data.inputs import scored_inputs
+from tailguard.data.matrices import check_no_path
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
@@ -90,6 +92,8 @@ class PrivatelyScored:
         """
         check_is_fitted(self)
         model: Any = self
+        check_no_path(X)
+        check_in_memory(X)
         y = _target_of(model, X, y)
         check_target(model, y)
         check_exposure(model, exposure)
