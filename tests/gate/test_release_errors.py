@@ -86,6 +86,7 @@ def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(name, fa
     faulty(fault)
     with pytest.raises(tg.ReleaseError, match="it failed while records were read") as caught:
         FITS[name]()
+    assert "a file or table must not change during a run" in str(caught.value)  # after any fault
     assert SECRET not in everything_about(caught.value)
 
 
