@@ -127,6 +127,12 @@ def test_accelerated_steps_and_their_size():
     assert loud == close(10 * math.sqrt(2 * 10 * 11 * 12 / 3) / 2)
 
 
+def test_accelerated_noise_is_as_printed():
+    sizes = {"n_rows": 10**4, "n_steps": 50, "clip_norm": 3.0, "epsilon": 0.5, "delta": 1e-6}
+    noise = 3.0 * math.sqrt(50 * math.log(1e6)) / (1e4 * 0.5)
+    assert xu2025.printed_accelerated_noise_std(**sizes) == close(noise)
+
+
 def test_a_growth_bound_of_one_is_refused():
     with pytest.raises(InputError, match="growth_bound"):
         xu2025.phase_sizes(n_rows=100, growth_bound=1.0)
