@@ -136,3 +136,18 @@ def test_minimize_assumes_nothing_of_targets_that_are_no_labels():
     for loss in (tg.losses.Squared(), lambda w, x, t: (x @ w - t) * x):
         solved = tg.minimize(loss, X, list(y), constraint=tg.sets.L2Ball(2.0), **BUDGET)
         assert solved.notes == (*solved.record_notes, *solved.solution.notes)
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0.0, 1.0], [False, True]])
+def test_a_parquet_target_is_read_by_the_rule_of_tables(tmp_path, numbers):
+    X, y = data()
+    place = tmp_path / "ill.parquet"
+    table = pd.DataFrame({"a": X[:, 0], "ill": np.array(numbers)[y]})
+    table.to_parquet(place)
+    for classes in (("no", "yes"), (0, 1)):
+        schema = tg.Schema(target="ill", classes=classes)
+        fits = [
+            tg.LogisticRegression(schema=schema, on_unusable="fit", **BUDGET).fit(each)
+            for each in (str(place), table)
+        ]
+        np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)

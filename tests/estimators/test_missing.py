@@ -13,6 +13,7 @@ from support.registered import ESTIMATORS
 from support.solvers import few_rounds
 from support.targets import target_for
 from tailguard.data.rows.arrays import make_rows
+from tailguard.privacy.books import MemoryBooks
 from tailguard.queries.clipped_gradient import MeanClippedGradient
 from tailguard.queries.units import Units
 
@@ -73,6 +74,16 @@ def test_an_infinite_cell_stays_void_and_predicts_no_number():
     np.testing.assert_array_equal(*coefs)
     fitted = tg.LinearRegression(missing={0: 40.0, 1: 0.0}, **BUDGET).fit(X, y)
     assert not np.isfinite(fitted.predict(infinite)[:9]).any()
+
+
+def test_what_is_no_public_constant_is_refused_before_anything_is_spent():
+    X, y, _ = data()
+    books = MemoryBooks()
+    model = tg.LinearRegression(missing={0: "median"}, epsilon=1.0, delta=1e-5, ledger=books)
+    with pytest.raises(tg.InputError, match="missing"):
+        model.fit(X, y)
+    assert books.releases == ()
+    assert not hasattr(model, "coef_")
 
 
 def test_the_sensitivity_holds_for_records_that_are_filled():
