@@ -52,6 +52,7 @@ napoleon_use_ivar = True
 napoleon_custom_sections = ["Guarantee", "Edge cases", ("Reference", "notes_style")]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

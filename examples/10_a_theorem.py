@@ -36,6 +36,8 @@ print(theorem.sized(sizes[-1], 3).explain())
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for name, found in errors.items():
     axes.loglog(sizes, found, "o-", label=name)
+axes.set_xticks(sizes, [f"{n_rows:,}" for n_rows in sizes])
+axes.minorticks_off()
 axes.axhline(np.linalg.norm(exact), color="gray", linestyle="--", label="all coefficients zero")
 axes.set_title("Error of the coefficients, by method")
 axes.set_xlabel("records, at epsilon = 1")

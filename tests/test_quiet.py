@@ -1,8 +1,9 @@
 """Settings of the whole process that several threads hold at once."""
 
+import warnings
 from contextlib import contextmanager
 
-from tailguard.quiet import SharedSetting
+from tailguard.quiet import SharedSetting, quietly
 
 
 def test_a_setting_is_changed_by_the_first_and_restored_by_the_last():
@@ -20,3 +21,16 @@ def test_a_setting_is_changed_by_the_first_and_restored_by_the_last():
             pass
         assert steps == ["changed"]
     assert steps == ["changed", "restored"]
+
+
+def test_warnings_stay_silent_if_other_code_restores_its_filters_during_a_run():
+    """As a thread does that leaves ``catch_warnings`` while a run is under way."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with quietly():
+            warnings.simplefilter("always")
+            with quietly():
+                warnings.warn("a record is odd", stacklevel=1)
+        assert not heard
+        warnings.warn("after the run", stacklevel=1)
+        assert len(heard) == 1

@@ -78,7 +78,7 @@ def draw(rows, path):
         axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         axis.minorticks_off()
         axis.set_title(f"{title}: {max((row[1] for row in own), default=0)} tables", fontsize=10)
-    axes[0].set_ylabel("0: best linear fit of the test rows\n1: a constant")
+    axes[0].set_ylabel("mean excess risk\n0: best on test rows, 1: a constant")
     handles = axes[0].get_legend_handles_labels()
     plot.legend(*handles, loc="lower center", ncols=3, fontsize=8, frameon=False)
     plot.tight_layout(rect=(0, 0.13, 1, 1))

@@ -19,10 +19,16 @@ class SharedSetting:
     ----------
     change
         Returns a context manager that changes the setting and restores it.
+    again
+        Changes the setting once more for each further thread: other code may have undone it.
     """
 
-    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._change = change
+    def __init__(
+        self,
+        change: Callable[[], AbstractContextManager[Any]],
+        again: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._change, self._again = change, again
         self._lock = threading.Lock()
         self._users = 0
 
@@ -31,6 +37,8 @@ class SharedSetting:
             if self._users == 0:
                 self._changed = self._change()
                 self._changed.__enter__()
+            else:
+                self._again()
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -41,7 +49,9 @@ class SharedSetting:
 
 
 # Filters for warnings belong to the whole process.
-NO_WARNINGS = SharedSetting(partial(warnings.catch_warnings, action="ignore"))
+NO_WARNINGS = SharedSetting(
+    partial(warnings.catch_warnings, action="ignore"), partial(warnings.simplefilter, "ignore")
+)
 
 
 @contextmanager

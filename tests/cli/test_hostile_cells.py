@@ -1,7 +1,5 @@
 """Whatever a cell of a file holds: no command fails or speaks, and no other record is read anew."""
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -127,29 +125,3 @@ def test_a_broken_line_is_a_void_record(tmp_path, rows, call):
     write(path, [rows[0], *[blank] * len(LINES), *rows[len(LINES) + 1 :]])
     found.append(released(call, path, "linear"))
     assert found[0] == found[1] == found[2]
-
-
-def predictions(call, model, path, n_empty=0):
-    answer = call("predict", model, path)
-    assert answer.code == 0
-    mark, *others = answer.err.splitlines()
-    assert "NOT PRIVATE" in mark
-    said = " ".join(others)
-    assert said == (n_empty > 0) * (
-        f"{n_empty} rows have no prediction, since cells are empty, unreadable or of void "
-        f"levels in columns of the model: age ({n_empty})."
-    )
-    return [line["prediction"] for line in csv.DictReader(io.StringIO(answer.out))]
-
-
-def test_predictions_of_bad_cells_are_empty_and_of_others_the_same(path, rows, call):
-    model = path.with_name("model.json")
-    write(path, rows)
-    options = ["--target", "cost", "--features", "age", *SEEDED, "--out", model]
-    assert call("fit", path, *options).code == 0
-    before = predictions(call, model, path)
-    write(path, with_cells(rows, "age", NO_NUMBERS))
-    after = predictions(call, model, path, len(NO_NUMBERS))
-    assert after[1 : len(NO_NUMBERS) + 1] == [""] * len(NO_NUMBERS)
-    rest = [0, *range(len(NO_NUMBERS) + 1, N_ROWS)]
-    assert [after[row] for row in rest] == [before[row] for row in rest]

@@ -126,6 +126,7 @@ CALLS = {
 }
 
 WRONG_CONSTANTS = ("age", "age=", "age=mean", "age=inf", "=4")
+WRONG_DATES = ("issued=", "issued=2020-01-01", "=2020-01-01,days")
 LABELLED = ("logistic", "sparse-logistic")
 UNLABELLED = (
     "--classes must be given for --model {}, such as --classes no,yes or 0,1: a CSV file does not "
@@ -163,6 +164,10 @@ SAID = [
     *((f"{{levels}} --missing {wrong}", "--missing must give each") for wrong in WRONG_CONSTANTS),
     ("{levels} --missing height=1", "missing must name features; got 'height'"),
     ("{levels} --missing region=1", "missing['region'] must be one of 'north', 'south', 'other'"),
+    *(
+        (f"{{fit}} --dates {wrong}", "--dates must declare each column once")
+        for wrong in WRONG_DATES
+    ),
     *((f"fit {{csv}} {{label}} --model {model}", UNLABELLED.format(model)) for model in LABELLED),
     ("{fit} --weight years", "--weight-bound must be declared beside --weight:"),
     ("{fit} --weight-bound 2", "--weight-bound must be left out without --weight;"),

@@ -2,8 +2,6 @@
 
 import json
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import tailguard as tg
@@ -75,16 +73,3 @@ def test_descriptions_take_persons(file, visits, told):
     assert UNIT in printed
     python = tg.describe(visits[["age"]], person=visits["patient"], max_rows=3, **BUDGET)
     assert written["tables"][0]["rows"][0][3] == python.mean[0, 0]
-
-
-def test_a_folder_of_files_has_the_model_of_one_file(file, tmp_path, told):
-    folder = tmp_path / "visits"
-    folder.mkdir()
-    table = pd.read_csv(file).sample(frac=1.0, random_state=2)
-    for number, rows in enumerate(np.array_split(np.arange(len(table)), 3)):
-        table.iloc[rows].to_parquet(folder / f"{number}.parquet", row_group_size=100, index=False)
-    fit = ["--target", "cost", *PERSONS]
-    _, one = told("fit", file, *fit)
-    _, several = told("fit", folder, "--engine", "dask", *fit)
-    assert one["coef"] == several["coef"]
-    assert one["certificate"] == several["certificate"]

@@ -165,15 +165,6 @@ def test_one_row_is_enough(model_file, tmp_path, call):
     assert len(cells(call("predict", model_file, rows).out)) == 1
 
 
-def test_the_file_s_model_is_the_estimator_s(csv_file, columns, tmp_path, call):
-    out = tmp_path / "model.json"
-    fit(call, csv_file, out, "--target", "cost")
-    model = tg.LinearRegression(epsilon=5.0, delta=1e-6, random_state=1)
-    age = columns["age"][:, None]
-    expected = model.fit(age, columns["cost"]).predict(age)
-    np.testing.assert_array_equal(numbers(call("predict", out, csv_file).out), expected)
-
-
 @pytest.mark.parametrize("kind", ["csv_file", "parquet_file"])
 def test_a_file_of_any_size_is_predicted_in_pieces(kind, model_file, request, call, monkeypatch):
     """The same bytes, and never more than so many rows in memory."""

@@ -7,7 +7,6 @@ import pytest
 
 import tailguard as tg
 from tailguard.cli.app import run
-from tailguard.privacy.certificate import Certificate
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 FIT = ["--target", "cost", "--features", "age,power", *PRIVACY]
@@ -148,13 +147,6 @@ def test_another_ledger_is_refused(files, call):
     answer = call("verify", "certificate.json", "--ledger", "others.sqlite")
     assert answer.code == 2
     assert "ledger 'claims' must exist" in answer.err
-
-
-def test_python_reads_the_same(files):
-    text = (files / "certificate.json").read_text()
-    certificate = Certificate.from_json(text)
-    assert tg.Ledger("budget.sqlite").verify(certificate) == 3
-    assert certificate.to_json() + "\n" == text
 
 
 def test_a_model_file_that_was_edited_is_called_as_the_help_calls_it(files, call):

@@ -41,9 +41,3 @@ def test_means_and_descriptions_by_weight_are_those_of_python(csv_file, told):
     found = tg.describe(csv_file, columns=["cost", "age"], **GIVEN)
     means = [row[3] for row in written["tables"][0]["rows"]]
     assert means == found.to_frame()["mean"].tolist()
-
-
-def test_descriptions_need_the_bound_of_weights(csv_file, call):
-    refused = call("describe", csv_file, "--columns", "age", *PRIVACY, *WEIGHED[:2])
-    assert refused.code == 2
-    assert "--weight-bound must be declared beside --weight:" in refused.err

@@ -101,15 +101,6 @@ def test_cells_that_are_no_numbers_or_labels_are_missing_cells(name, column, col
     assert found[0] == found[1]
 
 
-def test_undeclared_levels_are_one_level(columns, tmp_path):
-    strange = [cell for cell in NO_NUMBERS if cell]
-    found = []
-    for cells in (["elsewhere"] * len(strange), strange):
-        held = [*columns["region"][: -len(cells)], *cells]
-        found.append(outputs("logistic", written(tmp_path, [columns | {"region": as_text(held)}])))
-    assert found[0] == found[1]
-
-
 def in_two(columns):
     parts = slice(0, 999), slice(999, N_ROWS)
     return [{name: held[part] for name, held in columns.items()} for part in parts]

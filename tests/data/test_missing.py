@@ -65,11 +65,6 @@ def test_a_filled_record_depends_on_that_record_alone():
     np.testing.assert_array_equal(whole[:50], alone)
 
 
-def test_an_infinite_cell_is_not_missing():
-    kept = filled(np.array([[np.inf], [-np.inf], [np.nan]]), {0: 1.0})
-    np.testing.assert_array_equal(kept, [[np.inf], [-np.inf], [1.0]])
-
-
 @pytest.mark.parametrize(
     ("missing", "word"),
     [

@@ -255,7 +255,7 @@ def test_how_many_records_beat_a_constant_is_counted():
 
 
 def test_what_a_description_costs_is_stored():
-    costs, page = stored("describe_cost"), prose("docs/describe.md")
+    costs, page = stored("describe_cost"), prose("docs/accuracy.md")
     speed = costs["20 columns of 1000000 rows"]
     said = "twenty columns of a million records take {:.2f} s of processor time, and "
     said += "`numpy.quantile` {:.2f} s column by column or {:.2f} s by `axis=0`"

@@ -164,8 +164,15 @@ def test_the_page_on_audits_counts_the_stored_faults():
     caught = sum(verdict.startswith("caught") for verdict in verdicts)
     safe = verdicts.count("survived")
     assert caught + safe == len(verdicts)
-    said = f"of the other {len(verdicts)}, {caught} are caught now, {safe} do no harm"
+    said = f"of the other {len(verdicts)}, {caught} were caught by the earlier tests, {safe} do no"
     assert said in prose("docs/audits.md")
+    last = re.search(
+        r"^\| of `privacy/`.* drawn anew \|.*only \| (\d+) \| \d+ \| (.+?) \| (.+?) \| \d+ \| 100",
+        text("benchmarks/results/mutants.md"),
+        re.M,
+    )
+    said = f"of {last[1]} unseen faults in `privacy/`, `noise/` and `ledger/` {last[2]} ({last[3]})"
+    assert f"{said} were caught, and the others do no harm" in prose("docs/audits.md")
 
 
 # Rows of the table of theorems side by side, by the names of the stored curves.
@@ -227,15 +234,18 @@ def test_the_price_of_persons_is_that_of_the_stored_results():
 
 
 def test_the_panels_of_persons_are_those_of_the_stored_results():
-    page = text("docs/persons.md")
+    page, widths = text("docs/accuracy.md"), []
     for row in json.loads(text("benchmarks/results/person_tables.json")):
         sizes = f"{row['persons']:,} | {row['rows']:,} | `{row['model']}` of `{row['target']}`"
         width = row["width over cluster-robust"]
+        widths.append(width)
         assert f"\n| {row['table']} | {sizes} | {row['held']:.0%} | {width:.2f} |\n" in page
         for each in row["coefficients"]:
             fits = f"{each['private']:.3g} | {each['std']:.2g}"
             robust = f"{each['not private']:.3g} | {each['cluster-robust']:.2g}"
             assert f" | `{each['name']}` | {fits} | {robust} |\n" in page
+    said = f"{min(widths):.2f} to {max(widths):.2f} times as wide as cluster-robust ones"
+    assert said in prose("docs/persons.md")
 
 
 def test_what_a_table_has_beside_its_description_is_stored():
@@ -271,13 +281,13 @@ def added(rows, *names):
 
 
 def test_descriptions_are_compared_as_they_were_measured():
-    page, rows = text("docs/describe.md"), lines_of(f"{DESCRIBED}.csv")
+    page, rows = text("docs/accuracy.md"), lines_of(f"{DESCRIBED}.csv")
     tables = {row["table"]: (int(row["n"]), int(row["d"])) for row in rows}
     sizes, widths = zip(*tables.values(), strict=True)
     assert (
         f"On {len(tables)} real tables of {min(sizes):,} to {max(sizes):,} records and "
         f"{min(widths)} to {max(widths)} columns"
-    ) in prose("docs/describe.md")
+    ) in prose("docs/accuracy.md")
     assert {row["table"] for row in rows if row["rival"] == "diffprivlib"} == {*tables}
     for label, epsilon in (("0.3", "0.3"), ("1", "1.0"), ("3", "3.0"), ("all", "")):
         cells, unseen = [], ""
@@ -287,10 +297,14 @@ def test_descriptions_are_compared_as_they_were_measured():
             cells.insert(0, f"{100 * better / asked:.0f} %, {100 * level / asked:.0f} %")
             unseen = f"{100 * hidden / asked:.0f} %"
         assert f"| {label} | {' | '.join(cells)} | {unseen} |" in page
+    (level,) = {cell.split(", ")[1] for cell in cells}  # the last row: all three rivals alike
+    said = prose("docs/describe.md")
+    assert f"{level} of the numbers are [as near" in said
+    assert f"noise hides {unseen}." in said
 
 
 def test_hidden_cells_of_descriptions_and_the_others_are_counted():
-    page, rows, shown = prose("docs/describe.md"), lines_of(f"{DESCRIBED}.csv"), []
+    page, rows, shown = prose("docs/accuracy.md"), lines_of(f"{DESCRIBED}.csv"), []
     for rival in ("exponential", "tree", "diffprivlib"):
         for epsilon in ("0.3", "1.0", "3.0"):
             kept = [r for r in rows if r["rival"] == rival and r["epsilon"] == epsilon]
@@ -312,7 +326,7 @@ def shares(rival, kept=lambda row: True):
 
 
 def test_descriptions_of_other_libraries_and_of_few_records_are_those_measured():
-    page, cells = prose("docs/describe.md"), {}
+    page, cells = prose("docs/accuracy.md"), {}
     for rival in ("opendp", "google", "tumult"):
         each = [shares(rival, lambda row, e=e: row["epsilon"] == e) for e in ("0.3", "1.0", "3.0")]
         cells[rival] = [", ".join(row) for row in zip(*each, strict=True)]
@@ -334,7 +348,7 @@ def test_descriptions_of_other_libraries_and_of_few_records_are_those_measured()
 
 
 def test_errors_and_intervals_of_descriptions_are_those_that_were_measured():
-    page, errors = text("docs/describe.md"), {}
+    page, errors = text("docs/accuracy.md"), {}
     for row in lines_of(f"{DESCRIBED}_errors.csv"):
         if row["epsilon"] == "1.0":
             errors[row["name"], row["statistic"]] = float(row["error"])
@@ -369,4 +383,4 @@ def test_intervals_of_laws_are_those_that_were_measured():
             for kind in ("smooth", "whole"):
                 held, given = added([rows[size, statistic, kind]], "held", "given")
                 cells.append(f"{100 * held / given:.0f} % of {given}")
-        assert f"| {size} | {' | '.join(cells)} |" in text("docs/describe.md")
+        assert f"| {size} | {' | '.join(cells)} |" in text("docs/accuracy.md")

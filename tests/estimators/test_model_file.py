@@ -25,17 +25,6 @@ def written():
     return model.fit(FEW)
 
 
-def test_a_round_trip_loses_nothing(written, tmp_path):
-    path = tmp_path / "model.json"
-    written.save(path)
-    again = tg.load(path)
-    assert model_content(again) == model_content(written)
-    assert again.get_params() == written.get_params()
-    rows = pd.DataFrame({"age": [0.25, 0.5]})
-    np.testing.assert_array_equal(again.predict(rows), written.predict(rows))
-    assert again.summary() == written.summary()
-
-
 def test_numbers_that_are_not_finite_are_null(written, tmp_path, monkeypatch):
     monkeypatch.setattr(written, "intercept_noise_std_", math.nan)
     written.save(tmp_path / "model.json")

@@ -198,17 +198,6 @@ def test_one_row_a_person_is_the_fit_of_rows_up_to_what_is_drawn():
     assert persons.certificate_.planned == rows.certificate_.planned
 
 
-def test_the_general_form_takes_persons_with_a_constraint_or_without():
-    given = {"person": KEYS, "max_rows": 8}
-    solved = tg.minimize(tg.losses.Squared(), X, COSTS, intercept=True, **given, **BUDGET)
-    assert [*solved.coef, solved.intercept] == weights_of(fitted()).tolist()
-    held = tg.minimize(
-        tg.losses.Squared(), X, COSTS, constraint=tg.sets.L2Ball(2.0), **given, **BUDGET
-    )
-    once = LinearRegression(fit_intercept=False).fit(X, COSTS, sample_weight=SHARE)
-    assert np.abs(held.coef - once.coef_).max() < 0.1
-
-
 @pytest.mark.long
 def test_a_sample_of_many_is_one_of_persons():
     """Where persons may have more than 200 000 rows what steers reads some of them."""

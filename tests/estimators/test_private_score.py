@@ -270,3 +270,13 @@ def test_a_score_that_no_ledger_counts_says_so(tmp_path):
         warnings.simplefilter("error")
         model.private_score(X, y, ledger=ledger, **price)
         model.private_score(X, y, random_state=0, **price)
+
+
+@pytest.mark.parametrize("more", [{}, {"sample_weight": "w", "weight_bound": 2.0}])
+def test_the_path_of_a_file_is_refused_in_words_that_say_so(more):
+    """With weights, and with a schema's target, it was refused as a table without names."""
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(cost=TARGETS["numbers"])
+    model = tg.LinearRegression(schema={"target": "cost"}, **RICH).fit(table)
+    for y in (None, TARGETS["numbers"]):
+        with pytest.raises(tg.InputError, match=r"got the path of a file: .*'tailguard score'"):
+            model.private_score("claims.parquet", y, **more, **RICH)

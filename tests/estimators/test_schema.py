@@ -88,15 +88,6 @@ def test_every_estimator_takes_it(estimator, columns):
     assert len(fitted.coef_) == len(fitted.schema_.coefficient_names) == 3
 
 
-def test_a_schema_comes_as_one_as_a_dict_or_as_a_file(columns, tmp_path):
-    declared = described("cost")
-    tg.Schema(**declared).save(tmp_path / "schema.json")
-    given = [declared, tg.Schema(**declared), tmp_path / "schema.json"]
-    table = pd.DataFrame(columns)
-    coefs = [tg.LinearRegression(schema=each, **BUDGET).fit(table).coef_.tolist() for each in given]
-    assert coefs[0] == coefs[1] == coefs[2]
-
-
 def test_a_target_of_its_own_comes_first(columns, encoded):
     features = pd.DataFrame(columns)[["region", "id", "age"]]
     model = tg.LinearRegression(schema=SCHEMA, **BUDGET).fit(features, columns["cost"])

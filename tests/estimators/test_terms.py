@@ -130,15 +130,6 @@ def test_the_command_line_declares_the_same(table, model, tmp_path, capsys):
     assert predicted[1:] == shown
 
 
-@pytest.mark.parametrize("words", ["issued=", "issued=2020-01-01", "=2020-01-01,days"])
-def test_what_is_no_declaration_of_dates_is_refused(words, table, tmp_path, capsys):
-    text(table[:9]).to_csv(tmp_path / "rows.csv", index=False)
-    budget = ["--epsilon", "8", "--delta", "1e-6", "--out", tmp_path / "m.json"]
-    given = ("fit", tmp_path / "rows.csv", "--target", "cost", "--dates", words, *budget)
-    assert run([*map(str, given)]) == 2
-    assert "--dates must declare each column once" in " ".join(capsys.readouterr().err.split())
-
-
 def test_a_level_of_all_that_is_not_declared_without_records_says_so(table):
     levels = {"region": ["north", "south", "moon"]}
     schema = tg.Schema(features=["region", "income"], categorical=levels, target="cost")

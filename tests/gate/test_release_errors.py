@@ -14,6 +14,7 @@ from support.stages import of_sample, once
 from tailguard.checks import RoomError
 from tailguard.data.rows.arrays import ArrayRows
 from tailguard.gate import Gate
+from tailguard.noise.lattice import LatticeMechanism
 from tailguard.privacy.events import Composed, Gaussian, Sampled
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.units import Units
@@ -85,6 +86,7 @@ def test_a_fault_while_records_are_read_ends_the_fit_and_names_no_value(name, fa
     faulty(fault)
     with pytest.raises(tg.ReleaseError, match="it failed while records were read") as caught:
         FITS[name]()
+    assert "a file or table must not change during a run" in str(caught.value)  # after any fault
     assert SECRET not in everything_about(caught.value)
 
 
@@ -95,6 +97,23 @@ def test_whoever_stops_a_fit_by_hand_stops_it(faulty):
     with pytest.raises(KeyboardInterrupt) as caught:
         FITS["mean"]()
     assert SECRET not in everything_about(caught.value)
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), ValueError()])
+def test_no_variable_in_a_traceback_holds_an_answer_without_noise(fault, monkeypatch):
+    answers = []
+
+    def release(mechanism, answer, calibration, source):
+        answers.append(answer)
+        raise fault
+
+    monkeypatch.setattr(LatticeMechanism, "release", release)
+    with pytest.raises((KeyboardInterrupt, tg.ReleaseError)) as caught:
+        FITS["mean"]()
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    assert "_noised" in [frame.f_code.co_name for frame in frames]
+    held = [value for frame in frames for value in frame.f_locals.values()]
+    assert not any(value is answer for value in held for answer in answers)
 
 
 @pytest.mark.parametrize("from_read", [1, 9])

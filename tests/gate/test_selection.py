@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import traceback
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,13 @@ import pytest
 import tailguard as tg
 from privacy.searches import LOSS, OneStep, candidate_at, score_at, search_gate
 from tailguard.data.rows.arrays import make_rows
-from tailguard.gate import Gate
-from tailguard.gate.selection import PlannedSolver, SelectionGate, selection_coordinates
+from tailguard.gate import Gate, selection
+from tailguard.gate.selection import (
+    BestTry,
+    PlannedSolver,
+    SelectionGate,
+    selection_coordinates,
+)
 from tailguard.noise import lattice
 from tailguard.noise.discrete_gaussian import lattice_std
 from tailguard.noise.sources import CryptographicSource
@@ -121,6 +127,25 @@ def test_an_interrupt_ends_the_search():
         private_gate().best([odd(interrupt)], score_at(1.0), EVENT)
     assert caught.value.__context__ is None
     assert caught.traceback[-1].name == "best"
+
+
+def test_no_variable_in_the_traceback_of_an_interrupt_holds_a_try(monkeypatch):
+    made = BestTry(0, None, 1.0)
+    results = iter([made])
+
+    def interrupted(*_):
+        for result in results:
+            return result
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(selection, "draw_number_of_tries", lambda *_: 2)
+    monkeypatch.setattr(SelectionGate, "_try", interrupted)
+    gate = private_gate()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        gate.best([odd(warn)], score_at(1.0), EVENT)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]
+    assert frames
+    assert not any(value is made for frame in frames for value in frame.f_locals.values())
 
 
 def test_warnings_of_a_try_are_not_heard():

@@ -17,7 +17,7 @@ import pytest
 
 import tailguard as tg
 from papers.support import texts, texts_wang_xu
-from papers.support.texts import APPROX, DIAMETER, EPSILON, ZCDP, D, N, sqrt
+from papers.support.texts import APPROX, DIAMETER, EPSILON, ZCDP, D, N, checked, sqrt
 from tailguard.gate.plan import Problem
 from tailguard.queries.base import calibration_for
 from tailguard.queries.clipped_minimiser import ClippedMinimiser
@@ -95,14 +95,6 @@ def added(theorem, plan):
     return noise, calibration.charged / calibration.sensitivity.ideal
 
 
-def compare(found, says):
-    for name, value in says.items():
-        if isinstance(value, str):
-            assert found[name] == value, name
-        else:
-            np.testing.assert_allclose(found[name], value, rtol=PRECISION, err_msg=name)
-
-
 @pytest.mark.parametrize("printed", [True, False], ids=["printed", "tight"])
 @pytest.mark.parametrize("row", THEOREMS, ids=lambda row: f"{row.number}-{row.call}")
 def test_descent_is_that_of_the_text(row, printed):
@@ -110,7 +102,7 @@ def test_descent_is_that_of_the_text(row, printed):
     plan = theorem.plan(PROBLEM, row.guarantee)
     says = dict(row.says(printed))
     ideal, mu = says.pop("noise"), says.pop("mu")
-    compare({**vars(theorem.solver), **theorem.solver.oracle.parameters}, says)
+    checked({**vars(theorem.solver), **theorem.solver.oracle.parameters}, says)
     noise, rounding = added(theorem, plan)
     assert theorem.noise_std == pytest.approx(noise, rel=1e-12)
     assert plan.total_mu == pytest.approx(theorem.spent.gaussian_mu(), rel=ROOM)
@@ -195,7 +187,7 @@ def test_a_mean_is_that_of_the_text(row, printed, table):
         assert found == pytest.approx(noise, rel=PRECISION)
         assert ideal == pytest.approx(noise * least, rel=PRECISION)
         assert least < cost < least * (1.0 + LATTICE)
-        compare({each: plan.settings[each] for each in says}, says)
+        checked({each: plan.settings[each] for each in says}, says)
         return
     assert cost == pytest.approx(least * MARGIN, rel=PRECISION)
     ideal *= MARGIN / cost
@@ -206,7 +198,7 @@ def test_a_mean_is_that_of_the_text(row, printed, table):
         per_unit = ideal / plan.settings["threshold"]
         assert per_unit == pytest.approx(noise / says["threshold"], rel=PRECISION)
         assert plan.settings["threshold"] == pytest.approx(says.pop("threshold"), rel=LATTICE)
-    compare({each: plan.settings[each] for each in says}, says)
+    checked({each: plan.settings[each] for each in says}, says)
 
 
 PHASED = (
@@ -273,7 +265,7 @@ def test_accelerated_descent_is_that_of_the_text(says, printed):
     theorem = row.called(printed, N, D, diameter=DIAMETER)
     solver, told = theorem.solver, dict(says(printed))
     noise = told.pop("noise")
-    compare({**vars(solver), "lag": solver.lag, "sizes": solver.pass_sizes(PROBLEM)}, told)
+    checked({**vars(solver), "lag": solver.lag, "sizes": solver.pass_sizes(PROBLEM)}, told)
     if printed:
         assert theorem.noise_std == pytest.approx(noise, rel=PRECISION)
     else:

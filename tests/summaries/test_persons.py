@@ -154,20 +154,6 @@ def test_keys_and_orders_of_rows_change_no_bit():
     assert beside.certificate.unit.person == "person"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"person": "id"}, "max_rows must be given beside person="),
-        ({"max_rows": 3}, "max_rows must be left out without person="),
-        ({"person": "nobody", "max_rows": 3}, "must have a column 'nobody'"),
-        ({"person": "id", "max_rows": 0}, "max_rows must be"),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_a_sentence(options, message):
-    with pytest.raises(tg.InputError, match=message):
-        tg.describe(TABLE, schema=SCHEMA, **PROMISE, **options)
-
-
 # How many rows persons have ---------------------------------------------------------------------
 
 

@@ -316,9 +316,9 @@ def dense_pieces(features: Features | SparseFeatures) -> Iterator[Features]:
 
 
 def check_no_path(X: Any) -> None:
-    """Refuse the path of a file: predictions need a table or an array."""
+    """Refuse the path of a file: predictions and scores need a table or an array."""
     require(
         not isinstance(X, str | PathLike),
         "X must be a table or an array to predict from; got the path of a file: read it first, for "
-        "example by pd.read_csv(path), or run 'tailguard predict'.",
+        "example by pd.read_csv(path), or run 'tailguard predict' or 'tailguard score'.",
     )

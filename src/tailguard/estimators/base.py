@@ -104,8 +104,8 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
     feature_bounds_
         Bounds of each feature; ``coef_`` is a slope within them. None if features are not cut.
     score_bounds_
-        Least and largest score of a prediction: both are finite for Gamma and Tweedie, the largest
-        for other log links without exposures. With several classes, those of log-probabilities.
+        Least and largest score of a prediction. Without exposures both are finite for Gamma and
+        Tweedie, the largest for Poisson. With several classes, those of log-probabilities.
     coef_noise_std_, intercept_noise_std_
         Predicted standard deviation of the privacy noise of each, given the choices made on noisy
         histograms; NaN for coefficients that were not estimated. If there is an

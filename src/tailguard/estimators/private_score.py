@@ -11,6 +11,7 @@ from tailguard.array_types import Features, FloatArray
 from tailguard.checks import InputError, require, warn_before_spending
 from tailguard.data.design import column_of
 from tailguard.data.inputs import scored_inputs
+from tailguard.data.matrices import check_no_path
 from tailguard.estimators.arguments import check_exposure, check_target
 from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
@@ -131,8 +132,9 @@ class PrivatelyScored:
 def _target_of(model: Any, X: Any, y: Any) -> Any:
     """Return the targets: those beside X, or else the column of X that was the target of the fit.
 
-    Without either, ``None``.
+    Without either, ``None``. The path of a file is refused.
     """
+    check_no_path(X)
     if isinstance(y, str):
         raise InputError("y must be a column of targets; got a text. Names are not read there.")
     if y is not None or model.schema_ is None or model.schema_.target is None:

@@ -57,7 +57,8 @@ class SparseLinearRegression(_Sparse, LeastSquares):
     *Guarantee.* As for ``LinearRegression``; it includes the choice of columns.
 
     *Edge cases.* If there are at most ``n_nonzero`` columns, all are selected. There are no
-    intervals, since they would not count the selection of columns on the same records.
+    intervals, since they would not count the selection of columns on the same records. With stated
+    scales of features and target, ``guarantee`` may be a ``tg.PureDP``.
 
     References
     ----------
@@ -107,7 +108,8 @@ class SparseLogisticRegression(_Sparse, LogisticRegression):
 
     *Edge cases.* A record whose label is not declared is void, and no message names it.
     Coefficients of strong signals are too small: there are few steps, and the slope is flat there.
-    Rows with missing values are predicted and scored as by ``LogisticRegression``.
+    Rows with missing values are predicted and scored as by ``LogisticRegression``. With stated
+    scales of features, ``guarantee`` may be a ``tg.PureDP``.
 
     References
     ----------

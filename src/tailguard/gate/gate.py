@@ -318,17 +318,13 @@ class Gate:
         Earlier errors depend only on the query, and so only on public and released numbers.
         """
         cause: BaseException | None = None
-        rows: WatchedRows | None = None  # stays None if copying fails, which reads records as well
-        mechanism = ALL_MECHANISMS[calibration.mechanism]
+        opened: list[WatchedRows] = []  # stays empty if copying fails, which reads records as well
         try:
-            with quietly():
-                rows = WatchedRows(read())  # copying blocks or samples reads records
-                answer = query.answer(rows, state, calibration)
-            return mechanism.release(answer, calibration, self._source)
+            return self._drawn(query, state, calibration, read, opened)
         except BaseException as error:  # SystemExit too
             self._books.forfeit()
             disk_full = isinstance(error, RoomError)
-            nothing_read = rows is not None and not rows.read
+            nothing_read = bool(opened) and not opened[0].read
             interrupted = isinstance(error, KeyboardInterrupt)
             if nothing_read and not (disk_full or interrupted):
                 raise
@@ -339,6 +335,24 @@ class Gate:
         if interrupted:
             raise KeyboardInterrupt
         raise failure(query.name, full=disk_full) from cause
+
+    def _drawn(
+        self,
+        query: Any,
+        state: Any,
+        calibration: Any,
+        read: Callable[[], Rows],
+        opened: list[WatchedRows],
+    ) -> IntArray:
+        """Answer a query and add noise; put the rows into ``opened`` before they are read.
+
+        Only this function holds the answer without noise, and it is in no traceback of an error
+        after the first record was read: some tools print the variables of all functions there.
+        """
+        with quietly():
+            opened.append(WatchedRows(read()))  # copying blocks or samples reads records
+            answer = query.answer(opened[0], state, calibration)
+        return ALL_MECHANISMS[calibration.mechanism].release(answer, calibration, self._source)
 
     def settle(self, *, stopped_early: bool = False) -> None:
         """End the run: nothing more is reserved or released, and the ledger is settled.

@@ -199,5 +199,6 @@ def failure(name: str, *, full: bool) -> ReleaseError:
         )
     return ReleaseError(
         f"release {name!r} must be repeated: it failed while records were read, stays charged, "
-        "and nothing of it leaves; with random_state=<int>, a simulation, the cause is shown."
+        "and nothing of it leaves; a file or table must not change during a run; with "
+        "random_state=<int>, a simulation, the cause is shown."
     )

@@ -157,10 +157,7 @@ class SelectionGate(Gate):
         interrupted = False
         with quietly(), listening(Listener()):  # progress would reveal the number of tries
             try:
-                for _ in range(draw_number_of_tries(tries_of(event), self._source)):
-                    result = self._try(candidates, score, event.mu)
-                    if result is not None and (best is None or result.score < best.score):
-                        best = result
+                best = self._best_of_tries(candidates, score, event)
             except KeyboardInterrupt:
                 interrupted = True
         if interrupted:  # raised outside the handler, since a traceback would tell of a secret try
@@ -170,6 +167,20 @@ class SelectionGate(Gate):
                 "the search must be repeated: every try failed, it stays charged, and nothing of "
                 "it leaves; with random_state=<int>, a simulation, the cause is shown."
             )
+        return best
+
+    def _best_of_tries(
+        self, candidates: Sequence[PlannedSolver], score: Score, event: Selected
+    ) -> BestTry | None:
+        """Make all tries and return the best of them; None if every try failed.
+
+        An interruption shows none of the tries so far: only this function holds them.
+        """
+        best: BestTry | None = None
+        for _ in range(draw_number_of_tries(tries_of(event), self._source)):
+            result = self._try(candidates, score, event.mu)
+            if result is not None and (best is None or result.score < best.score):
+                best = result
         return best
 
     def _try(self, candidates: Sequence[PlannedSolver], score: Score, mu: float) -> BestTry | None:

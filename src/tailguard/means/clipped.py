@@ -67,6 +67,7 @@ from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
 MOST_SHELLS = 4  # by trial, like the ratios of their radii
+FAR = 100.0  # from this many times the median norm on, the largest clip norm is for far rows
 
 
 @dataclass(frozen=True)
@@ -285,12 +286,39 @@ def _from_shells(
         settings["total weight, in weight_bound"] = total
         by_person = gate.unit.person is not None
         notes = light_weights(total, total_noise * total, gate.n_records, by_person=by_person)
+    noise_std = float(np.linalg.norm(weights @ noise))
+    notes += one_column_reaches_far(
+        largest, released.distribution.quantile(0.5), noise_std, n_features
+    )
     return mean_solution(
         plan,
         released.units.center + scale * value,
-        scale * np.hypot(float(np.linalg.norm(weights @ noise)), value * total_noise),
+        scale * np.hypot(noise_std, value * total_noise),
         settings,
         notes,
+    )
+
+
+def one_column_reaches_far(
+    largest: float, middle: float, noise_std: float, n_columns: int
+) -> tuple[str, ...]:
+    """Return a note if the largest clip norm, for far rows, drowns all columns in noise.
+
+    ``middle`` is the released median norm of the rows. All numbers are in scales of the columns.
+
+    Examples
+    --------
+    >>> one_column_reaches_far(2e5, 2.0, 40.0, n_columns=8)[0].partition(":")[0]
+    'noise on every column is about 40 times its scale'
+    >>> one_column_reaches_far(20.0, 2.0, 0.01, n_columns=8)
+    ()
+    """
+    if n_columns == 1 or noise_std < 1.0 or largest < FAR * middle:
+        return ()
+    return (
+        f"noise on every column is about {noise_std:.2g} times its scale: rows reach about "
+        f"{largest:.2g} scales, perhaps in one column only, and all columns share a clip norm; "
+        "next time leave such columns out, or use tg.describe, which clips each by itself",
     )
 
 

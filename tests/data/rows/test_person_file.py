@@ -17,6 +17,7 @@ from support.solvers import FEW_ROUNDS
 from tailguard.data.readers.lazy import of_arrow_readers
 from tailguard.data.readers.parquet import ParquetFiles
 from tailguard.data.rows import keys as keys_module
+from tailguard.data.rows import record_file
 from tailguard.data.rows.keys import PersonKeys
 from tailguard.data.rows.person_file import FiledPersons
 from tailguard.data.rows.streams import StreamRows
@@ -65,6 +66,24 @@ def peak(n_batches, keys_of):
 def test_memory_is_flat_in_the_number_of_rows():
     short, long = (peak(n, lambda rows: rows % 2_000) for n in (20, 80))
     assert long < short + 4 * 60 * BATCH  # a row has four words of eight bytes
+
+
+@pytest.mark.usefixtures("few_at_once")
+def test_persons_in_another_order_take_no_memory_for_each_row(monkeypatch):
+    """Places of the rows of pairs took up to sixty bytes a row, and were kept with the rows."""
+    monkeypatch.setattr(record_file, "BYTES_SORTED", 2**16)
+    unit = Unit(person="key", max_rows=400)
+    schema = Schema(features=["x"], target="y", person="key", max_rows=unit.max_rows)
+    used = filed(table_of(200, lambda rows: rows % 500), schema, unit).used()
+    assert used.counts.sum() == 200 * BATCH
+    order = np.random.default_rng(0).permutation(500)
+    for moved in (used.in_pairs, used.of_persons):
+        tracemalloc.start()
+        kept = moved(order)
+        found = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept.counts.sum() == 200 * BATCH
+        assert max(found) < 4 * 200 * BATCH  # half a word of eight bytes for each row
 
 
 @pytest.mark.usefixtures("few_at_once")

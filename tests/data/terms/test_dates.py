@@ -49,6 +49,16 @@ COLUMNS = {
     **{f"timestamp {unit}": pa.array(MOMENTS, pa.timestamp(unit)) for unit in ("s", "ms", "us")},
     "chunks": pa.chunked_array([pa.array(DATES[:2]), pa.array(DATES[2:])]),
     "arrow text": pa.array(TEXTS),
+    "dictionary of dates": pa.array(DATES, pa.date32()).dictionary_encode(),
+    "dictionary of timestamps": pa.chunked_array(
+        [
+            pa.array(part, pa.timestamp("ns", "UTC")).dictionary_encode()
+            for part in (MOMENTS[:2], MOMENTS[2:])
+        ]
+    ),
+    "dictionary in pandas": pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.array(DATES).dictionary_encode())
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 r"""Keep the privacy budget of a data set in a file that all runs share.
 
 Each run is charged before it reads a record. A run that would exceed the cap is
-refused. Pass the file to fit and mean with --ledger.
+refused. Pass the file with --ledger to fit, search, score, mean and describe.
 
 [bold]Examples[/bold]
 

@@ -334,7 +334,7 @@ def score(
 
     It prints the explained share of the deviance (R2 or D2), the mean squared error
     or deviance and, for two labels, the area under the curve or, for more, the
-    accuracy, with 95 % intervals.
+    accuracy. Errors without a bound have no interval; the others have one of 95 %.
 
     FILE needs the model's columns and its target. If the model was fitted with
     exposures, offsets, weights or persons, they are read too. If the fit used the same

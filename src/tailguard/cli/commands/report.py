@@ -60,7 +60,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
 def report(
     file: Annotated[
         Path,
-        options.existing("FILE", "A model file, means, a description, or a certificate as JSON."),
+        options.existing("FILE", "A model file, another result, or a certificate as JSON."),
     ],
     out: Annotated[
         Path | None, options.typed("PATH", "Where to write it; beside FILE by default.")

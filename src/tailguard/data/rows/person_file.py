@@ -26,7 +26,7 @@ from tailguard.data.columns import identifiers_of
 from tailguard.data.frames import frame_column
 from tailguard.data.rows.base import RecordBlock
 from tailguard.data.rows.keys import NOBODY, PersonKeys
-from tailguard.data.rows.persons import PersonRows, UsedRows, chosen_places, row_values
+from tailguard.data.rows.persons import PersonRows, Pieces, UsedRows, chosen_places, row_values
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.record_file import (
     BYTES_SORTED,
@@ -119,9 +119,9 @@ class FiledRows:
             return replace(self._file.block(start, stop - start), first=None)
         return replace(self._in_memory.rows(start, stop), first=None)
 
-    def picked(self, places: IntArray) -> "FiledRows":
-        """Return the rows at these places, in this order, in a new file."""
-        return FiledRows(self._file.picked(places), lambda: self._marks().picked(places))
+    def picked(self, pieces: Pieces) -> "FiledRows":
+        """Return the rows at places that come in pieces, in this order, in a new file."""
+        return FiledRows(self._file.picked(pieces), lambda: self._marks().picked(pieces))
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
         """Yield marks of the cells of all rows, each with its share."""

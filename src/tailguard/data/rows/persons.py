@@ -44,7 +44,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -59,6 +59,9 @@ from tailguard.noise.orders import Order
 from tailguard.noise.sources import Source, Words
 from tailguard.privacy.unit import Unit
 
+Pieces: TypeAlias = Callable[[int], Iterable[IntArray]]
+"""From a number of rows to the places of rows, about so many at a time: all would fill memory."""
+
 
 class GroupedRows(Protocol):
     """Rows in the order of persons, each rounded to the lattice separately."""
@@ -67,8 +70,8 @@ class GroupedRows(Protocol):
         """Return the rows from ``start`` to ``stop``."""
         ...
 
-    def picked(self, places: IntArray) -> "GroupedRows":
-        """Return the rows at these places, in this order."""
+    def picked(self, pieces: "Pieces") -> "GroupedRows":
+        """Return the rows at places that come in pieces, in this order."""
         ...
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
@@ -127,18 +130,27 @@ class UsedRows:
     def of_persons(self, places: IntArray) -> "UsedRows":
         """Return the rows of the persons at these places, in this order."""
         counts = self.counts[places]
-        rows = self.rows.picked(_runs(self.starts[places], counts))
-        return UsedRows(rows, counts, self.share[places], self.factor[places])
+
+        def pieces(length: int) -> Iterable[IntArray]:
+            for persons in _slices(counts, length):
+                yield _runs(self.starts[places[persons]], counts[persons])
+
+        return UsedRows(self.rows.picked(pieces), counts, self.share[places], self.factor[places])
 
     def in_pairs(self, order: IntArray) -> "UsedRows":
         """Return the rows that meet, side by side, for each pair of persons in this order."""
         first, second = order[::2], order[1::2]
         meetings = np.minimum(self.counts[first], self.counts[second])
-        places = np.empty(2 * int(meetings.sum()), dtype=np.int64)
-        places[::2] = _runs(self.starts[first], meetings)
-        places[1::2] = _runs(self.starts[second], meetings)
+
+        def pieces(length: int) -> Iterable[IntArray]:
+            for pairs in _slices(2 * meetings, length):
+                both = (
+                    _runs(self.starts[each[pairs]], meetings[pairs]) for each in (first, second)
+                )
+                yield np.stack([*both], axis=1).ravel()
+
         share = shares_of(meetings)
-        return UsedRows(self.rows.picked(places), 2 * meetings, share, share)
+        return UsedRows(self.rows.picked(pieces), 2 * meetings, share, share)
 
     def marked(self) -> Iterable[RecordBlock]:
         """Yield marks of the cells of all rows with their shares."""
@@ -262,8 +274,9 @@ class RowsInMemory:
         """Return the rows from ``start`` to ``stop``."""
         return self._rows.piece(start, stop)
 
-    def picked(self, places: IntArray) -> "RowsInMemory":
-        """Return the rows at these places, in this order."""
+    def picked(self, pieces: Pieces) -> "RowsInMemory":
+        """Return the rows at places that come in pieces, in this order."""
+        places = np.concatenate([np.zeros(0, dtype=np.int64), *pieces(NUMBERS_AT_ONCE)])
         return RowsInMemory(self._all, self._places[places], lambda: self._marked_places()[places])
 
     def marked(self, share: FloatArray) -> Iterable[RecordBlock]:
@@ -353,6 +366,12 @@ def _runs(starts: IntArray, counts: IntArray) -> IntArray:
     """Return the places in all runs, given the start and the length of each run."""
     before = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+
+
+def _slices(counts: IntArray, length: int) -> Iterable[slice]:
+    """Yield runs of persons, or of pairs, with about ``length`` rows each."""
+    ends = _piece_ends(np.append(0, np.cumsum(counts)), length)
+    return (slice(start, stop) for start, stop in pairwise(ends))
 
 
 def _piece_ends(starts: IntArray, length: int) -> list[int]:

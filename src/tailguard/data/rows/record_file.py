@@ -142,13 +142,16 @@ class RecordFile:
         vectors = {name: np.ascontiguousarray(records[name]) for name in names_beside(self.stored)}
         return RecordBlock(np.ascontiguousarray(records["features"]), **vectors, first=first)
 
-    def picked(self, places: IntArray) -> "RecordFile":
-        """Return the records at these places, in this order, in a new file."""
-        file = RecordFile(self.stored, np.array([len(places)]))
+    def picked(self, pieces: Callable[[int], Iterable[IntArray]]) -> "RecordFile":
+        """Return the records at these places, in this order, in a new file.
+
+        ``pieces`` gets a number of records and yields places, about so many at a time.
+        """
+        file = RecordFile(self.stored, np.zeros(1, dtype=np.int64))
         # Each step may read almost the whole file, so steps are as large as a part.
-        length = max(1, BYTES_SORTED // self.stored.itemsize)
-        for start in range(0, len(places), length):
-            file._put(self.at(places[start : start + length]), start)
+        for places in pieces(max(1, BYTES_SORTED // self.stored.itemsize)):
+            file._put(self.at(places), file.n_rows)
+            file.n_rows += len(places)
         return file
 
     def at(self, places: IntArray) -> Any:

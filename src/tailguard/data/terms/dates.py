@@ -111,6 +111,7 @@ def _seconds(column: Any, pattern: str | None) -> FloatArray:
     if is_a(dtype, "pandas", "CategoricalDtype"):  # its levels have a date type if all are dates
         levels = np.append(_seconds(dtype.categories, pattern), np.nan)
         return np.asarray(levels[getattr(column, "array", column).codes])
+    column = _without_dictionary(column)
     seconds = _seconds_of_column(column)
     if seconds is None:
         cells = cells_of(column)
@@ -125,13 +126,34 @@ def _seconds_of_column(column: Any) -> FloatArray | None:
     if is_a(column, "polars", "Series"):
         return _seconds_of_polars(column)
     dtype: Any = getattr(column, "dtype", None)
-    if is_a(dtype, "pandas", "ArrowDtype"):
-        column = getattr(column, "array", column).__arrow_array__()
-    if is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray"):
+    column = _as_arrow(column)
+    if _is_arrow(column):
         return _seconds_of_arrow(column)
     if is_a(dtype, "pandas", "DatetimeTZDtype"):
         return _seconds_of_numpy(np.asarray(column, dtype=f"M8[{dtype.unit}]"))
     return _seconds_of_numpy(np.asarray(column)) if getattr(dtype, "kind", "") == "M" else None
+
+
+def _as_arrow(column: Any) -> Any:
+    """Return the Arrow array of a pandas column that holds one; any other column unchanged."""
+    holds_arrow = is_a(getattr(column, "dtype", None), "pandas", "ArrowDtype")
+    return getattr(column, "array", column).__arrow_array__() if holds_arrow else column
+
+
+def _is_arrow(column: Any) -> bool:
+    return is_a(column, "pyarrow", "Array") or is_a(column, "pyarrow", "ChunkedArray")
+
+
+def _without_dictionary(column: Any) -> Any:
+    """Return dates that Arrow stores as a dictionary as plain dates; other columns unchanged."""
+    arrow = _as_arrow(column)
+    if not _is_arrow(arrow):
+        return column
+    from pyarrow import types  # noqa: PLC0415
+
+    kind = arrow.type.value_type if types.is_dictionary(arrow.type) else None
+    has_dates = kind is not None and (types.is_date(kind) or types.is_timestamp(kind))
+    return arrow.cast(kind) if has_dates else column
 
 
 def _seconds_of_numpy(moments: Any) -> FloatArray:
