@@ -67,6 +67,10 @@ class LpLoss(Loss):
         slope = self.p * np.minimum(absolute_residual, largest) ** (self.p - 1)
         return np.copysign(np.where(absolute_residual > largest, np.inf, slope), residual)
 
+    def residual(self, slope: float) -> float:
+        """Return the residual of a slope that is not negative."""
+        return float((slope / self.p) ** (1.0 / (self.p - 1.0)))
+
     def curvature_bound(self) -> float:
         """Two for the squared residual, infinite for higher powers."""
         return 2.0 if self.p == 2 else math.inf

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -244,11 +245,15 @@ def test_counts_without_a_curvature_are_debiased_along_the_constant_alone(n_rows
         assert released.parameters["coordinates"] == (1 if n_rows < 10_000 else 2)
 
 
-def test_where_residuals_are_cut_is_said_in_the_unit_of_the_target():
+@pytest.mark.parametrize(
+    "estimator", [tg.LinearRegression, partial(tg.LpRegression, p=4)], ids=["squares", "power"]
+)
+def test_where_residuals_are_cut_is_said_in_the_unit_of_the_target(estimator):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4_000, 2))
     y = 1_000.0 * (X[:, 0] + rng.standard_t(3, 4_000))
-    model = tg.LinearRegression(guarantee=tg.GDP(5.0), random_state=0).fit(X, y)
+    model = estimator(guarantee=tg.GDP(5.0), random_state=0).fit(X, y)
     said = r"residuals beyond ([\d,.]+) \(([\d.]+) of the target's scale\) were cut"
     cut, in_scales = re.search(said, str(vars(model))).groups()
     assert 500.0 < float(cut.replace(",", "")) / float(in_scales) < 5_000.0
+    assert float(cut.replace(",", "")) < 2.0 * np.abs(y).max()

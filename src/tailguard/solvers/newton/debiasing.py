@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
+from tailguard.losses.lp_loss import LpLoss
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
@@ -113,9 +114,11 @@ def debias(session: FitSession, fit: Fit) -> Fit:
         basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
     )
     subject = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
-    limit = float(f"{levels[chosen] * geometry.units.target_scale:.3g}")
+    loss, level = geometry.loss, float(levels[chosen])
+    farthest = loss.residual(level) if isinstance(loss, LpLoss) else level
+    limit = float(f"{farthest * geometry.units.target_scale:.3g}")
     return _corrected(fit, correction, error, covariance, expected).noted(
-        f"{subject} debiased; residuals beyond {limit:,g} ({levels[chosen]:.3g} of the target's "
+        f"{subject} debiased; residuals beyond {limit:,g} ({farthest:.3g} of the target's "
         "scale) were cut"
     )
 
