@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import QuantileRegressor
 
 import tailguard as tg
 from solvers.newton.test_covariance import N_ROWS, skewed, symmetric
@@ -327,3 +328,23 @@ def test_intervals_that_cannot_be_judged_are_not_shown(monkeypatch):
     X = rng.standard_normal((5_000, 2))
     model = tg.HuberRegression(epsilon=2.0, delta=1e-6, random_state=0).fit(X, X.sum(axis=1))
     assert np.isnan(model.conf_int()).all()
+
+
+def test_medians_have_no_intervals_where_far_rows_are_cut_to_a_large_part():
+    """Such a fit counts far rows less, so where the score is not linear it is not the table's."""
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(0.0, 0.8, (4_000, 6))
+    bent = np.minimum(X, 1.5).sum(axis=1) + rng.standard_normal(4_000)
+    cut, whole = (
+        tg.QuantileRegression(level=0.5, epsilon=epsilon, delta=1e-6, random_state=0)
+        for epsilon in (1.0, 4.0)
+    )
+    cut.fit(X, bent)
+    whole.fit(np.log(X), bent)
+    assert np.isnan(cut.conf_int()).all()
+    assert all("far rows still move the fit" in reason for reason in cut.reasons_)
+    assert np.isfinite(whole.conf_int()).all()
+    own = QuantileRegressor(quantile=0.5, alpha=0.0, solver="highs-ipm")
+    own.fit(np.clip(np.log(X), *whole.feature_bounds_.T), bent)
+    low, high = whole.conf_int()[:-1].T
+    assert ((low <= own.coef_) & (own.coef_ <= high)).all()

@@ -307,6 +307,28 @@ class Fit:
         return np.asarray(self.geometry.inverse @ self.weights)
 
     @property
+    def residual_shares(self) -> FloatArray | None:
+        """Residuals, in the target's units, and the share of records below each.
+
+        They are those of the fit at which their histogram was released; later rounds moved it. None
+        if none was released, or if noise hides them.
+        """
+        slopes, geometry = self.clipping.slopes, self.geometry
+        if not (geometry.loss.link.residual and slopes.seen and self.residuals_of is not None):
+            return None
+        shares = slopes.residual_shares() * [geometry.units.target_scale, 1.0]
+        return shares if np.isfinite(shares).all() else None
+
+    @property
+    def residual_center(self) -> FloatArray | None:
+        """The fit whose residuals were released, the intercept last; None if there is none."""
+        if self.residuals_of is None:
+            return None
+        units, link = self.geometry.units, self.geometry.loss.link
+        coef, intercept = units.coefficients(self.residuals_of, link)
+        return np.nan_to_num(np.append(coef, intercept))
+
+    @property
     def is_constant(self) -> bool:
         """Whether all slopes are zero but for roundoff, after rounds shrunk them."""
         whitened = self.whitened
