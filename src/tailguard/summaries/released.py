@@ -315,6 +315,13 @@ def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) 
                 f"The {quantity} of {columns} {state}: cells so far out that noise hides them "
                 "may decide it. Quantiles have intervals."
             )
+    if solution.correlation is not None:
+        alike = np.isnan(np.diag(solution.correlation)) & ~hidden
+        if alike.any():
+            notes.append(
+                f"Correlations with {listing(_where(names, alike))} are withheld: noise hides how "
+                "far these cells differ from each other, if they do."
+            )
     return tuple(notes)
 
 

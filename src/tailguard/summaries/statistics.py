@@ -244,7 +244,13 @@ class Statistics:
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
             totals = np.array([each.total for each in estimates])
             largest_count = max(total, float(totals.max()))
-            correlation, noise = correlations_of(products, totals, largest_count, noise_std)
+            correlation, noise = correlations_of(
+                products,
+                totals,
+                largest_count,
+                noise_std,
+                hidden=solution.unseen | moments.alike.ravel(),
+            )
             solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)
