@@ -106,6 +106,20 @@ def test_columns_whose_squares_noise_may_explain_have_no_correlation():
         assert np.isnan(found[:, 2:]).all()
 
 
+def test_a_declared_level_called_missing_is_not_that_of_empty_cells():
+    rng, schema = np.random.default_rng(0), {"categorical": {"arm": ["a", "missing"]}}
+    arms = rng.choice(["a", "missing", "z", None], 8_000, p=[0.4, 0.3, 0.2, 0.1])
+    data = pd.DataFrame({"age": rng.normal(size=8_000), "arm": arms})
+    options = {"schema": schema, "epsilon": 4.0, "delta": 1e-6, "random_state": 0}
+    shares = tg.describe(data, **options).shares["arm"]
+    assert list(shares) == ["a", "missing", "other", "missing cell"]
+    np.testing.assert_allclose(list(shares.values()), [0.4, 0.3, 0.2, 0.1], atol=0.02)
+    groups = tg.quantile(data, by="arm", **options).groups
+    assert groups == ("arm=a", "arm=missing", "arm=other", "arm=missing cell")
+    empty = tg.count(data, {"arm": "missing cell"}, **options)
+    assert empty.value == pytest.approx(800, abs=80)
+
+
 def test_groups_have_numbers_of_their_own_and_a_missing_level_is_one():
     data = table()
     data.loc[data.index[:4000], "region"] = None
