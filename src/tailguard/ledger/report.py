@@ -85,8 +85,8 @@ def history_text(ledger: Ledger) -> str:
         words = _cost(cost) if cost else "nothing"
         remark = "" if end in (SETTLED, None) else f", {end}"
         rows.append(f"  {line.position:>4}  {line.time:<10}  {words:<32}  {line.key}{remark}")
-        indents = {"initial_indent": f"{INDENT}for ", "subsequent_indent": INDENT}
-        rows += wrap(", ".join(names), screen_width(WIDTH), **indents)
+        text, width = ", ".join(names), screen_width(WIDTH)
+        rows += wrap(text, width, initial_indent=f"{INDENT}for ", subsequent_indent=INDENT)
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, rows)])
 
 
