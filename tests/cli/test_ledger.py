@@ -88,6 +88,17 @@ def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_
     assert call("ledger", "verify", ledger, "--against", out).code == 2
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_names_of_releases_fit_into_the_terminal(ledger, csv_file, call, monkeypatch, width):
+    call("mean", csv_file, *MEAN, "--ledger", ledger)
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = call("ledger", "history", ledger).out.splitlines()
+    named = [line for line in lines if line.startswith("        ")]
+    assert named[0].startswith("        for ")
+    assert max(map(len, named)) <= width
+    assert len(named) > 1
+
+
 def test_the_budget_and_its_history_are_told_as_json(ledger, csv_file, call):
     call("mean", csv_file, *MEAN, "--ledger", ledger)
     tg.Ledger(ledger).charge(Gaussian(0.1), key="report of März")

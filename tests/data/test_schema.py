@@ -39,7 +39,10 @@ REFUSED = {
         "categorical must name features; got 'b'",
     ),
     "levels of what is dropped": ({"drop": ["b"], "categorical": {"b": ["x"]}}, "categorical must"),
-    "levels of the target": ({"target": "b", "categorical": {"b": ["x"]}}, "categorical must name"),
+    "levels of the target": (
+        {"target": "b", "categorical": {"b": ["x"]}},
+        "got 'b', which is the target: declare its labels as classes, not as levels.",
+    ),
     "levels as text": ({"categorical": {"b": "xy"}}, "levels of 'b' must be a list"),
     "levels as a list": ({"categorical": ["b"]}, "categorical must map"),
     "a constant for levels": (

@@ -56,6 +56,14 @@ def test_by_person_each_counts_once_and_by_row_each_row_does():
     assert np.abs(weights_of(fitted(weight="row")) - alike).max() < 0.08
 
 
+def test_whom_a_fit_protects_was_not_decided_on_released_numbers():
+    note = "protected is one person (person), at most 8 rows"
+    assert note in fitted().notes_
+    assert f"  {note}\n" in fitted().explain()
+    (line,) = (each for each in fitted().report().notes if "protected" in each)
+    assert line == note
+
+
 def test_likelihoods_take_persons():
     once = weights_of(LogisticRegression(C=np.inf).fit(X, ILL, sample_weight=SHARE))
     model = tg.LogisticRegression(**PERSONS).fit(X, ILL, person=KEYS)

@@ -145,6 +145,7 @@ def test_a_column_of_several_classes_is_tested_in_all_of_them():
         ("age", "contrasts must name coefficients; got 'age', and there are x0, x1, x2, x3, x4"),
         ({"x0": 0.0}, "contrasts must have a weight that is not zero in each of them"),
         ([], "contrasts must have a weight that is not zero in each of them"),
+        (np.full((1, 6), np.nan), "contrasts must have finite weights"),
         ({"x0": "1"}, "contrasts\\['x0'\\] must be a finite number; got '1'"),
         (
             np.eye(3),

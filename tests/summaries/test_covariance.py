@@ -53,6 +53,25 @@ def test_matrices_are_near_those_of_the_table():
         assert "second" in repr(found)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_constants_have_no_correlation_and_change_none(seed):
+    data = table()[["first", "second"]].iloc[:8000]
+    exact = data.corr().iloc[0, 1]
+    data = data.assign(seven=7.0, zero=0.0)
+    options = {"epsilon": 5.0, "delta": 1e-6, "random_state": seed}
+    found, described = tg.correlation(data, **options), tg.describe(data, **options)
+    covariance = tg.covariance(data, **options)
+    for value in (found.value, described.correlation, covariance.value):
+        assert np.isnan(value[2:]).all()
+        assert np.isnan(value[:, 2:]).all()
+        assert np.isfinite(value[:2, :2]).all()
+    assert np.isnan(found.noise_std[2:]).all()
+    for value in (found.value, described.correlation):
+        assert value[0, 1] == pytest.approx(exact, abs=0.06)
+    for result in (found, described, covariance):
+        assert any("Correlations with seven, zero are withheld" in note for note in result.notes)
+
+
 @pytest.mark.long
 def test_the_noise_of_correlations_is_as_said():
     data, drawn = table()[["first", "third"]], []

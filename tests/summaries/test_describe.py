@@ -87,10 +87,37 @@ def test_intervals_of_quantiles_are_shown(by):
 def test_correlations_are_a_correlation_matrix_whatever_the_noise():
     for seed in range(20):
         noise = np.random.default_rng(seed).normal(0.0, 300.0, (6, 6))
-        found = correlations_of(noise + noise.T + 100.0 * np.eye(6), np.full(6, 1e3), 1000, 1.0)[0]
+        products = noise + noise.T
+        np.fill_diagonal(products, 100.0)
+        found = correlations_of(products, np.full(6, 1e3), 1000, 1.0)[0]
         assert np.linalg.eigvalsh(found).min() > -1e-9
         np.testing.assert_array_equal(np.diag(found), 1.0)
         assert np.abs(found).max() <= 1.0
+
+
+def test_columns_whose_squares_noise_may_explain_have_no_correlation():
+    products = np.diag([1000.0, 1000.0, 29.0, 500.0]) + 400.0 * (1.0 - np.eye(4))
+    hidden = np.array([False, False, False, True])
+    value, noise = correlations_of(products, np.full(4, 1e3), 1000, 10.0, hidden)
+    assert value[0, 1] == pytest.approx(0.4)
+    assert noise[0, 1] == pytest.approx(10.0 / np.sqrt(2.0) / 1000.0)
+    for found in (value, noise):
+        assert np.isnan(found[2:]).all()
+        assert np.isnan(found[:, 2:]).all()
+
+
+def test_a_declared_level_called_missing_is_not_that_of_empty_cells():
+    rng, schema = np.random.default_rng(0), {"categorical": {"arm": ["a", "missing"]}}
+    arms = rng.choice(["a", "missing", "z", None], 8_000, p=[0.4, 0.3, 0.2, 0.1])
+    data = pd.DataFrame({"age": rng.normal(size=8_000), "arm": arms})
+    options = {"schema": schema, "epsilon": 4.0, "delta": 1e-6, "random_state": 0}
+    shares = tg.describe(data, **options).shares["arm"]
+    assert list(shares) == ["a", "missing", "other", "missing cell"]
+    np.testing.assert_allclose(list(shares.values()), [0.4, 0.3, 0.2, 0.1], atol=0.02)
+    groups = tg.quantile(data, by="arm", **options).groups
+    assert groups == ("arm=a", "arm=missing", "arm=other", "arm=missing cell")
+    empty = tg.count(data, {"arm": "missing cell"}, **options)
+    assert empty.value == pytest.approx(800, abs=80)
 
 
 def test_groups_have_numbers_of_their_own_and_a_missing_level_is_one():

@@ -238,7 +238,8 @@ def test_columns_that_make_groups_need_not_be_chosen_too(summary):
     [
         (lambda: tg.quantile(table(), [0.5, 2.0], **PROMISE), "q must be"),
         (lambda: tg.quantile(table(), [], **PROMISE), "q must have 1 to 99 levels"),
-        (lambda: tg.histogram(table(), 0, **PROMISE), "bins must be"),
+        (lambda: tg.histogram(table(), 0, **PROMISE), "bins .* must be"),
+        (lambda: tg.histogram(table(), [0, 1], **PROMISE), "edges= for public ones"),
         (
             lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
             "edges must be finite and rise",

@@ -54,9 +54,10 @@ def print_declared(console: Console, model: Any) -> None:
 
 
 def print_notes(console: Console, model: Any) -> None:
-    """Print the notes of a fit, except those that other functions here have printed."""
+    """Print the notes of a fit, except those that other functions, or the title, have printed."""
     for note in model.notes_:
-        if note not in declared_lines(model) and not in_table(model, note):
+        is_printed = note in declared_lines(model) or note in model.certificate_.unit.notes
+        if not is_printed and not in_table(model, note):
             print_wrapped(console, note_line(note))
 
 

@@ -340,8 +340,13 @@ def _check_features(
     for column in columns:
         is_refused = column in roles if allowed is None else column not in allowed
         if is_refused:
-            listed = "" if allowed is None else f", which is not among {list(allowed)}"
-            raise InputError(f"{declaration} must name features; got {column!r}{listed}.")
+            role = roles.get(column)
+            wrong = "is dropped" if role == "drop" else f"is the {role}"
+            if allowed is not None:
+                wrong = f"is not among {list(allowed)}"
+            if (declaration, role) == ("categorical", "target"):
+                wrong += ": declare its labels as classes, not as levels"
+            raise InputError(f"{declaration} must name features; got {column!r}, which {wrong}.")
 
 
 def _is_label(given: Any) -> bool:

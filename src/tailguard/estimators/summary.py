@@ -23,6 +23,7 @@ from tailguard.estimators.wald import (
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
 from tailguard.printable import html_list, html_words, notebook_table, printable, screen_width
+from tailguard.privacy.unit import PROTECTED
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
 NO_RECORDS = f"{NOT_ESTIMATED}: no records"
@@ -185,7 +186,8 @@ def summary_notes(model: Any) -> list[str]:
 
 def note_line(note: str) -> str:
     """Return a note of a model, with a remark if released numbers decided it."""
-    return note if note.startswith(PLAIN_NOTES) else f"decided on released numbers: {note}"
+    is_plain = note.startswith((*PLAIN_NOTES, PROTECTED))
+    return note if is_plain else f"decided on released numbers: {note}"
 
 
 def in_table(model: Any, note: str) -> bool:

@@ -123,7 +123,7 @@ def _weights(model: Any, contrasts: Any) -> FloatArray:
     if isinstance(contrasts, np.ndarray):
         matrix = np.atleast_2d(contrasts)
         is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
-        if is_numeric and matrix.shape[1] == len(names) and np.isfinite(matrix).all():
+        if is_numeric and matrix.shape[1] == len(names):
             return _checked(matrix.astype(np.float64))
     rows: list[FloatArray] = []
     for contrast in contrasts if isinstance(contrasts, list | tuple) else [contrasts]:
@@ -150,6 +150,8 @@ def _as_array(rows: list[Any]) -> Any:
 
 
 def _checked(weights: FloatArray) -> FloatArray:
+    if not np.isfinite(weights).all():
+        raise InputError("contrasts must have finite weights.")
     if not len(weights) or not weights.any(axis=1).all():
         raise InputError("contrasts must have a weight that is not zero in each of them.")
     return weights

@@ -19,7 +19,8 @@ with several blocks are refused.
 
 *Why an answer is sealed.* A reader of the file who sees part of an answer, and later another answer
 to the same question, has two answers. So an answer is first encrypted with a key, and the short key
-is written after the whole answer is on the disk. Without its key nobody can read an answer.
+is written after the whole answer is on the disk. Without its key nobody can read an answer. The key
+lies in the last block of its answer, so a full disk cannot cut it.
 
 *Copies.* Runs that continue from two copies would draw two answers to the next question. So the
 file holds the number that its disk gave to it, and an unfinished file with another number is
@@ -79,6 +80,8 @@ def _masked(plain: bytes, key: bytes) -> bytes:
     return (np.frombuffer(plain, dtype=np.uint8) ^ stream).tobytes()
 
 
+# Disks give room to files in blocks of this many bytes, or of a multiple.
+BLOCK = 4096
 # Every line begins with these bytes; a file that begins otherwise is not overwritten.
 BEGINNING = b'{"content":{'
 
@@ -123,22 +126,36 @@ class CheckpointFile:
             self._file.close()
             raise
 
-    def append(self, kind: str, content: dict[str, Any]) -> None:
-        """Write a line; it is on the disk when this returns."""
-        line, self._digest = _line(kind, content, self._digest)
+    def append(self, kind: str, content: dict[str, Any], *, room: int = 0) -> None:
+        """Write a line; it is on the disk when this returns.
+
+        With ``room`` the line is padded such that a next line of so many bytes ends in its last
+        block: that line then needs no more of the disk.
+        """
+        line, digest = _line(kind, content, self._digest)
+        written, is_safe = 0, False
         try:
-            self._file.truncate(self._file.seek(-len(self.rest), os.SEEK_END))
+            begin = self._file.seek(-len(self.rest), os.SEEK_END)
+            end = begin + len(line)
+            if (end - 1) // BLOCK != (end + room - 1) // BLOCK:
+                content = content | {"padding": " " * (BLOCK - end % BLOCK)}
+                line, digest = _line(kind, content, self._digest)
+            self._file.truncate(begin)
             self.rest = b""
             # Without a buffer this is one system call; on a full disk it writes only a part.
             written = self._file.write(line)
             os.fsync(self._file.fileno())
+            is_safe = written == len(line)
         except OSError:
-            written = 0
-        if written != len(line):
+            pass
+        if not is_safe:
+            is_lost = written < len(line) and line[:written].startswith(KEY_BEGUN)
+            later = "cannot go on: its budget is spent" if is_lost else "can go on once there is"
             raise InputError(
                 f"checkpoint must be on a disk that works and has room; {self.path!r} could not be "
-                "written: the run stops, and goes on from here once it can be."
+                f"written, so the run stops, and {later}."
             )
+        self._digest = digest
         self.lines.append((kind, content))
 
     def close(self) -> None:
@@ -208,6 +225,7 @@ RUN, ANSWER, KEY, RESUMED, FINISHED = "run", "answer", "key", "resumed", "finish
 VERSION = 1  # of the format
 # How the line of a key begins.
 KEY_BEGUN = b'{"content":{"key":"'
+LENGTH_OF_KEY = len(_line(KEY, {"key": "0" * 64}, "")[0])
 
 
 class Checkpoint:
@@ -283,7 +301,8 @@ class Checkpoint:
         key = self._secret.words(4).tobytes()
         encrypted = {"sealed": sealed(answer, key), "words": self._source.n_drawn}
         with self._lock:
-            self._log.append(ANSWER, {"release": _with_question(release, question), **encrypted})
+            content = {"release": _with_question(release, question), **encrypted}
+            self._log.append(ANSWER, content, room=LENGTH_OF_KEY)
             self._log.append(KEY, {"key": key.hex()})
 
     def finish(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from tailguard.ledger.charges import charges_of, releases_of, settled_of, standing
 from tailguard.ledger.ledger import Ledger
 from tailguard.ledger.lines import RESERVED, SETTLED, Line
-from tailguard.printable import printable
+from tailguard.printable import printable, screen_width
 from tailguard.privacy.accounting.total_cost import TotalCost, total_cost
 from tailguard.privacy.events import Selected
 from tailguard.privacy.flat_events import flatten
@@ -85,9 +85,8 @@ def history_text(ledger: Ledger) -> str:
         words = _cost(cost) if cost else "nothing"
         remark = "" if end in (SETTLED, None) else f", {end}"
         rows.append(f"  {line.position:>4}  {line.time:<10}  {words:<32}  {line.key}{remark}")
-        rows += wrap(
-            ", ".join(names), WIDTH, initial_indent=f"{INDENT}for ", subsequent_indent=INDENT
-        )
+        text, width = ", ".join(names), screen_width(WIDTH)
+        rows += wrap(text, width, initial_indent=f"{INDENT}for ", subsequent_indent=INDENT)
     return "\n".join([TITLE.format(ledger.name), HEAD, *map(printable, rows)])
 
 

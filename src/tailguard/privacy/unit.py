@@ -22,6 +22,9 @@ PERSONS_DIFFER = (
     "any others, more or fewer, under any key that is new"
 )
 
+PROTECTED = "protected is "
+"""The beginning of the note on whom a run protects."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -98,7 +101,7 @@ class Unit:
     def notes(self) -> tuple[str, ...]:
         """Notes for a result, if the user declared anything about persons."""
         plain = self.person is None and not self.one_row_per_person
-        return () if plain else (f"protected is {self.describe()}",)
+        return () if plain else (f"{PROTECTED}{self.describe()}",)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -172,7 +172,8 @@ def covariance(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     Edge cases
     ----------
     The result combines standard deviations of clipped cells with correlations of clipped rows. It
-    assumes that cells of two columns are missing independently. Columns that noise hides are NaN.
+    assumes that cells of two columns are missing independently. Columns that noise hides, or whose
+    spread it may explain, as that of a constant, are NaN.
 
     Reference
     ---------
@@ -208,7 +209,8 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
     Edge cases
     ----------
     Rows are clipped, so that a few long ones do not dominate. The result assumes that cells of two
-    columns are missing independently. Columns that noise hides are NaN.
+    columns are missing independently. Columns that noise hides, or whose spread it may explain, as
+    that of a constant, are NaN.
 
     Reference
     ---------

@@ -69,6 +69,11 @@ class ColumnMoments:
     high: FloatArray
     unknown: BoolArray
 
+    @property
+    def alike(self) -> BoolArray:
+        """Which columns have means whose noise may explain their spread, as that of a constant."""
+        return self.std <= SEEN * self.noise_std
+
 
 def best_range(estimate: DistributionEstimate, noise_std: float) -> tuple[float, float]:
     """Return the clip range at which the bias of mean and spread balances the noise on them.
@@ -329,25 +334,35 @@ def _ones_seen(estimate: DistributionEstimate, first: float, noise: float) -> bo
 
 
 def correlations_of(
-    products: FloatArray, totals: FloatArray, n_rows: float, noise_std: float
+    products: FloatArray,
+    totals: FloatArray,
+    n_rows: float,
+    noise_std: float,
+    hidden: BoolArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return a correlation matrix from sums of products, and the deviation of its noise.
 
     Cells of two columns are assumed to be missing independently. Negative eigenvalues are set to
     zero and the diagonal to one, so the matrix is positive semidefinite. The noise is that of the
-    matrix before this step.
+    matrix before this step. Columns that are ``hidden``, or whose squares do not exceed the noise,
+    as of a constant, are NaN and take no part: they would change the correlations of others.
     """
-    pairs = np.outer(totals, totals) / n_rows
-    np.fill_diagonal(pairs, totals)
-    covariance = products / np.maximum(pairs, 1.0)
-    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
+    seen = np.diag(products) > SEEN * noise_std
+    kept = np.flatnonzero(seen if hidden is None else seen & ~hidden)
+    among = np.ix_(kept, kept)
+    value, noise = np.full((2, *products.shape), math.nan)
+    if not kept.size:
+        return value, noise
+    pairs = np.outer(totals, totals)[among] / n_rows
+    np.fill_diagonal(pairs, totals[kept])
+    covariance = products[among] / np.maximum(pairs, 1.0)
+    spread = np.sqrt(np.diag(covariance))
     matrix = np.clip(covariance / np.outer(spread, spread), -1.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
     values, vectors = np.linalg.eigh(matrix)
     matrix = (vectors * np.maximum(values, 0.0)) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
-    matrix = np.clip(matrix / np.outer(scale, scale), -1.0, 1.0)
-    noise = noise_std / math.sqrt(2.0) / (np.maximum(pairs, 1.0) * np.outer(spread, spread))
-    np.fill_diagonal(matrix, 1.0)
-    np.fill_diagonal(noise, 0.0)
-    return matrix, noise
+    value[among] = np.clip(matrix / np.outer(scale, scale), -1.0, 1.0)
+    noise[among] = noise_std / math.sqrt(2.0) / (np.maximum(pairs, 1.0) * np.outer(spread, spread))
+    value[kept, kept], noise[kept, kept] = 1.0, 0.0
+    return value, noise

@@ -274,7 +274,7 @@ def histogram(
     >>> tg.histogram(claims.target, 10, epsilon=1.0, delta=1e-6).counts.shape
     (1, 12)
     """
-    check_integer("bins", bins, minimum=1, maximum=MOST_BINS)
+    check_integer("bins (edges= for public ones)", bins, minimum=1, maximum=MOST_BINS)
     public = None if edges is None else _checked_edges(edges)
 
     def make(table: SummaryTable) -> Statistics:

@@ -103,7 +103,7 @@ class SummaryTable:
         declared = dict(zip(with_levels, schema.level_columns, strict=True))
         indicator_places = {place for places in declared.values() for place in places}
         numbers = {name: place for place, name in enumerate(names) if place not in indicator_places}
-        levels = {name: (*schema.levels[name], OTHER, MISSING) for name in declared}
+        levels = {name: _with_last(schema.levels[name]) for name in declared}
         return cls(inputs, numbers, declared, levels)
 
     def indicators(self, parameter: str, names: Any) -> tuple[tuple[str, ...], Indicators]:
@@ -175,6 +175,14 @@ def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tup
 MOST_GROUPING, MOST_GROUPS = 3, 1000
 OTHER, MISSING = "other", "missing"
 """Names of the last two levels of a declared column: undeclared levels, and empty cells."""
+
+
+def _with_last(declared: Sequence[str]) -> tuple[str, ...]:
+    """Return all levels of a column; empty cells have a longer name if a level is ``missing``."""
+    empty = MISSING
+    while empty in declared:
+        empty = f"{empty} cell"
+    return *declared, OTHER, empty
 
 
 def released(
@@ -314,6 +322,13 @@ def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) 
             notes.append(
                 f"The {quantity} of {columns} {state}: cells so far out that noise hides them "
                 "may decide it. Quantiles have intervals."
+            )
+    if solution.correlation is not None:
+        alike = np.isnan(np.diag(solution.correlation)) & ~hidden
+        if alike.any():
+            notes.append(
+                f"Correlations with {listing(_where(names, alike))} are withheld: noise hides how "
+                "far these cells differ from each other, if they do."
             )
     return tuple(notes)
 

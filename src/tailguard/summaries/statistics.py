@@ -243,8 +243,8 @@ class Statistics:
             spread = np.maximum(moments.std, SMALLEST_RADIUS + 1e-12 * np.abs(moments.mean))
             products, noise_std = ask("correlations", (moments.mean, radius * spread))
             totals = np.array([each.total for each in estimates])
-            largest_count = max(total, float(totals.max()))
-            correlation, noise = correlations_of(products, totals, largest_count, noise_std)
+            most, hidden = max(total, float(totals.max())), solution.unseen | moments.alike[0]
+            correlation, noise = correlations_of(products, totals, most, noise_std, hidden)
             solution = replace(solution, correlation=correlation, correlation_noise=noise)
         if self.tables:
             counts, noise_std = ask("levels", None)

@@ -186,8 +186,14 @@ REFUSED = {
     ),
     "intervals likewise": ({"terms": ["x:cut(y, 3)"]}, "must have 'x' beside"),
     "a function of levels": ({"terms": ["log(region)"]}, "must not take log of a column of levels"),
-    "a dropped column": ({"terms": ["x"], "drop": ["x"]}, "terms must name features; got 'x'"),
-    "the target": ({"terms": ["log(x)"], "target": "x"}, "terms must name features; got 'x'"),
+    "a dropped column": (
+        {"terms": ["x"], "drop": ["x"]},
+        "terms must name features; got 'x', which is dropped",
+    ),
+    "the target": (
+        {"terms": ["log(x)"], "target": "x"},
+        "terms must name features; got 'x', which is the target",
+    ),
     "no feature": ({"terms": ["x"], "features": ["y"]}, "terms must name features; got 'x'"),
     "a feature left out": ({"terms": ["x"], "features": ["x", "y"]}, "no term reads y"),
     "one twice": ({"terms": ["log(x)", "log( x )"]}, "distinct coefficient names"),

@@ -269,6 +269,7 @@ def test_few_tries_of_many_candidates_are_warned_of():
 # How rows are read, and whom a search protects, is the same in all tries.
 READ_ONCE = {"missing": {}, "person": "p", "max_rows": 3, "weight": "row"}
 READ_ONCE |= {"one_row_per_person": True}
+IGNORED = {"checkpoint": "answers.jsonl", "verbose": True}
 REFUSED = {
     "a set": ({"candidates": {"n_nonzero"}}, "candidates must be a list of dicts"),
     "nothing": ({"candidates": {"n_nonzero": []}}, "candidates must be a list of dicts"),
@@ -276,7 +277,7 @@ REFUSED = {
     "a budget": ({"candidates": [{"epsilon": 1.0}]}, "candidates must name parameters among"),
     **{
         name: ({"candidates": [{name: value}]}, "candidates must name parameters among")
-        for name, value in READ_ONCE.items()
+        for name, value in (READ_ONCE | IGNORED).items()
     },
     "a value": ({"candidates": [{"n_nonzero": 0}]}, "n_nonzero"),
     "no budget": ({"epsilon": None, "delta": None}, "epsilon"),

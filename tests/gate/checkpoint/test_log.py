@@ -125,7 +125,7 @@ def test_an_answer_without_its_key_looks_the_same_whatever_it_is():
 def test_the_file_holds_what_left_and_nothing_else(path):
     lines = [json.loads(line) for line in written(path).splitlines()]
     assert [line["kind"] for line in lines] == ["run", *["answer", "key"] * 3]
-    assert {frozenset(line["content"]) for line in lines} == {
+    assert {frozenset(line["content"]) - {"padding"} for line in lines} == {
         frozenset({"run", "facts", "file"}),
         frozenset({"release", "sealed", "words"}),
         frozenset({"key"}),
@@ -201,6 +201,44 @@ def test_a_disk_without_room_is_one_sentence_and_the_run_goes_on_later(path, mon
             asked(checkpoint)
     checkpoint.close()
     np.testing.assert_array_equal(asked(begun(path))[0], ANSWERS[0])
+
+
+def test_a_key_lies_in_the_last_block_of_its_answer_which_the_disk_has_given(path):
+    checkpoint, padded = begun(path), 0
+    asked(checkpoint, [np.arange(size) for size in range(1, 160, 3)])
+    checkpoint.close()
+    text, start = path.read_bytes(), 0
+    for line in text.splitlines(keepends=True):
+        padded += b'"padding"' in line
+        if json.loads(line)["kind"] == "key":
+            assert (start - 1) // 4096 == (start + len(line) - 1) // 4096
+        start += len(line)
+    assert padded > 3
+    again = begun(path)
+    np.testing.assert_array_equal(asked(again, [np.zeros(1)] * 2)[1], np.arange(4))
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(60, "cannot go on"), (5, "can go on once")])
+def test_a_disk_that_cuts_a_key_says_that_the_budget_is_spent(path, monkeypatch, kept, expected):
+    checkpoint = begun(path)
+    file = checkpoint._log._file
+
+    class Full:
+        def write(self, line):
+            return file.write(line[:kept] if b'"kind":"key"' in line else line)
+
+        def __getattr__(self, name):
+            return getattr(file, name)
+
+    monkeypatch.setattr(checkpoint._log, "_file", Full())
+    with pytest.raises(InputError, match=expected):
+        asked(checkpoint)
+    checkpoint.close()
+    if kept == 60:
+        with pytest.raises(InputError, match="cut short where a run cannot go on"):
+            begun(path)
+    else:
+        np.testing.assert_array_equal(asked(begun(path))[0], ANSWERS[0])
 
 
 def test_a_simulation_draws_the_words_that_it_would_have_drawn(path):

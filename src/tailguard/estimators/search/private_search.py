@@ -38,6 +38,8 @@ READING = (
     *("schema", "missing", "weight_bound", "classes", "extrapolate"),
     *("person", "max_rows", "weight", "one_row_per_person"),
 )
+# Parameters of one fit, which tries ignore: they write no file and show no progress.
+IGNORED = ("checkpoint", "verbose")
 
 
 def _if_estimator_has(method: str) -> Callable[[Method], Method]:
@@ -318,7 +320,7 @@ def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]
         raise InputError(f"{allowed_types}; got {shown(given)}.") from None
     if not candidates:
         raise InputError(f"{allowed_types}, and not empty; got {shown(given)}.")
-    allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING})
+    allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING, *IGNORED})
     for name in (name for each in candidates for name in each):
         if name not in allowed:
             raise InputError(
