@@ -121,6 +121,7 @@ def times(path: Path) -> dict[str, float]:
 
 def live_caches() -> list:
     """Return all caches of functions of ours, but that of machine code, which no fault changes."""
+    gc.unfreeze()  # the collector lists no frozen objects, and the tests' own settings froze some
     kind = type(functools.lru_cache(collected))
     caches = [each for each in gc.get_objects() if type(each) is kind]  # some lie about theirs
     codes = [(each, getattr(each.__wrapped__, "__code__", None)) for each in caches]

@@ -48,7 +48,8 @@ class Trials:
         """Run all trials."""
         items = {item.nodeid: item for item in session.items}
         warmed_up(session.items)
-        self.functions, self.caches = live_functions(), live_caches()
+        self.caches = live_caches()  # this thaws all objects, so that they are listed
+        self.functions = live_functions()
         gc.freeze()  # memory of what is here stays shared
         verdict = None
         with contextlib.suppress(StopIteration):

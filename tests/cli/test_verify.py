@@ -7,6 +7,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.cli.app import run
+from tailguard.privacy.events import Gaussian
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-6"]
 FIT = ["--target", "cost", "--features", "age,power", *PRIVACY]
@@ -48,6 +49,16 @@ def test_a_ledger_adds_the_charge_and_the_releases(files, call):
     for proven in ("The mode", "releases are all", "entry 2", "not signed"):
         assert proven not in trusted
     assert "n = 600" in trusted
+
+
+def test_a_ledger_that_charged_more_than_was_left_is_refused(files, call, monkeypatch):
+    monkeypatch.setattr("tailguard.ledger.cap.Cap.admits", lambda *_: True)
+    tg.Ledger("budget.sqlite").charge(Gaussian(50.0), key="much")
+    monkeypatch.undo()
+    monkeypatch.chdir(files)
+    answer = call("verify", "model.json", "--ledger", "budget.sqlite")
+    assert answer.code == 2
+    assert "charges more than was left" in answer.err
 
 
 def test_a_simulation_is_called_one(csv_file, tmp_path, call):

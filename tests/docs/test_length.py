@@ -10,7 +10,7 @@ from tailguard.means.choice import MEANS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-MOST_WORDS = 18_000  # of the README and all pages of Learn and Explain, mechanisms aside
+MOST_WORDS = 17_300  # of the README and all pages of Learn and Explain, mechanisms aside
 MOST_IN_A_PARAGRAPH = 90
 # Rows that a registry asks for: a new mean needs one, and no other page has to give way for it.
 REGISTERED = re.compile(rf"^\| `(?:{'|'.join(MEANS)})` \|.*$", re.MULTILINE)
