@@ -9,6 +9,7 @@ ECMA-48 (control functions, which begin with a C0 or C1 character); Unicode Stan
 """
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from shutil import get_terminal_size
@@ -58,6 +59,14 @@ def folded(text: str, width: int) -> str:
 def four_digits(value: float | int | str) -> str:
     """Return a float in four digits, for people to read, and anything else as it is."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def to_error(value: float, error: float) -> str:
+    """Return a number to the third digit of its error, or in four digits if that is long."""
+    if not 1e-4 <= error < math.inf or abs(value) >= 1e8:
+        return f"{value:.4g}"
+    decimals = max(2 - math.floor(math.log10(error)), 0)
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"  # no -0
 
 
 def html_words(text: object) -> str:

@@ -25,7 +25,7 @@ from tailguard.summaries.results import COLUMNS, SummaryResult
 
 def print_coefficients(console: Console, model: Any) -> None:
     """Print coefficients, errors, intervals and tests, and the notes that explain them."""
-    rows = coefficient_cells(model, digits=4)
+    rows = coefficient_cells(model)
     lines = table_lines([rows[row] for row in shown_rows(model)], HEADERS, console.width)
     print_plain(console, "\n".join(["", *lines, ""]))
     for note in summary_notes(model):

@@ -22,7 +22,14 @@ from tailguard.estimators.wald import (
 )
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.printable import html_list, html_words, notebook_table, printable, screen_width
+from tailguard.printable import (
+    html_list,
+    html_words,
+    notebook_table,
+    printable,
+    screen_width,
+    to_error,
+)
 from tailguard.privacy.unit import PROTECTED
 from tailguard.scaling.required_records import WEIGHS_LITTLE
 
@@ -115,26 +122,27 @@ def coefficient_columns(
     }
 
 
-def coefficient_cells(
-    model: Any, digits: int, names: Sequence[str] | None = None
-) -> list[CoefficientRow]:
+def coefficient_cells(model: Any, names: Sequence[str] | None = None) -> list[CoefficientRow]:
     """Return a row of cells for each coefficient, the intercept last.
 
     A coefficient without an interval has a letter for the reason, instead of errors and noise.
     """
     letters, numbers = marked_reasons(model), coefficient_rows(model)
-    test_cells = _test_cells(model) if has_intervals(model) else [{}] * len(numbers)
+    given = has_intervals(model)
+    test_cells = _test_cells(model) if given else [{}] * len(numbers)
+    errors = standard_errors(model) if given else [math.nan] * len(numbers)
     rows = []
     for row, (name, value, noise) in enumerate(numbers):
         row_name = name if names is None or row >= len(names) else printable(names[row])
         shown_value = 0.0 if abs(value) < ROUNDED * noise else value  # rounding errors of a zero
-        coef = {} if math.isnan(value) else {"coef": f"{shown_value:.{digits}g}"}
+        error = noise if math.isnan(errors[row]) else float(errors[row])
+        coef = {} if math.isnan(value) else {"coef": to_error(shown_value, error)}
         if row < len(model.reasons_) and (reason := model.reasons_[row]):
             status = reason.partition(":")[0]
             missing = f"{status} ({letters[reason][0]})" if reason in letters else ""
             rows.append(CoefficientRow(row_name, coef, missing))
         else:
-            noise_cell = {"noise": "unknown" if math.isnan(noise) else f"{noise:.3g}"}
+            noise_cell = {"noise": "unknown" if math.isnan(noise) else to_error(noise, noise)}
             rows.append(CoefficientRow(row_name, coef | test_cells[row] | noise_cell))
     return rows
 
@@ -150,11 +158,11 @@ def _test_cells(model: Any) -> list[dict[str, str]]:
     tests = zip(standard_errors(model), wald_test(model), intervals(model, LEVEL), strict=True)
     return [
         {
-            "std err": f"{std:.3g}",
+            "std err": to_error(std, std),
             "z": f"{round(z, 2) + 0.0:.2f}" if abs(z) < 1000.0 else f"{z:.3g}",  # no -0
             "P>|z|": p_words(p),
-            ENDS[0]: f"{low:.4g}",
-            ENDS[1]: f"{high:.4g}",
+            ENDS[0]: to_error(low, std),
+            ENDS[1]: to_error(high, std),
         }
         for std, (z, p), (low, high) in tests
     ]
@@ -250,7 +258,7 @@ def _stacked(headers: Sequence[str], row: CoefficientRow, width: int) -> list[st
 
 def summary_table(model: Any) -> SummaryText:
     """Return a fitted model as a text table that fits into the terminal."""
-    cells, width = coefficient_cells(model, digits=6), screen_width(WIDTH)
+    cells, width = coefficient_cells(model), screen_width(WIDTH)
     table = table_lines([cells[row] for row in shown_rows(model)], HEADERS, width)
     head = [fill(line, width) for line in _head(model)]
     notes = [fill(line, width) for line in summary_notes(model)]
@@ -261,7 +269,7 @@ def summary_table(model: Any) -> SummaryText:
 
 def summary_html(model: Any) -> str:
     """Return the summary of a fitted model as HTML."""
-    all_rows = coefficient_cells(model, digits=6)
+    all_rows = coefficient_cells(model)
     rows = [all_rows[row] for row in shown_rows(model)]
     headers = [header for header in HEADERS if any(header in row.cells for row in rows)]
     table = [

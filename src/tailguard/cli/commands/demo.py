@@ -95,7 +95,7 @@ def demo(
 def _table(claims: Dataset, model: "tg.LinearRegression", width: int) -> list[str]:
     """Return the lines of a table of coefficients, with their simulated true values."""
     truth = [*claims.coefficients, claims.intercept]
-    rows = coefficient_cells(model, 4, claims.feature_names)
+    rows = coefficient_cells(model, claims.feature_names)
     for row, true_value, estimate in zip(rows, truth, model.report().estimates, strict=True):
         row.cells["truth"] = f"{true_value:.4g}"
         if estimate.has_interval:
