@@ -125,6 +125,10 @@ class Loss:
         """Supremum of the second derivative; infinity if it is unbounded."""
         return np.inf
 
+    def residual(self, slope: float) -> float:
+        """Return the residual of a slope that is not negative; most losses have equal ones."""
+        return slope
+
     def clipped_curvature_bound(self, clip_norm: float, row_bound: float) -> float:
         """Largest curvature, in the weights, of one record's clipped loss.
 

@@ -68,7 +68,7 @@ class LpLoss(Loss):
         return np.copysign(np.where(absolute_residual > largest, np.inf, slope), residual)
 
     def residual(self, slope: float) -> float:
-        """Return the residual of a slope that is not negative."""
+        """Return the root of the slope over ``p``."""
         return float((slope / self.p) ** (1.0 / (self.p - 1.0)))
 
     def curvature_bound(self) -> float:

@@ -210,8 +210,8 @@ def mean_target(
     return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
 
 
-def score_bounds(fit: Fit) -> tuple[float, float]:
-    """Return the smallest and largest score of a log link without exposures, in the user's units.
+def score_bounds(fit: Fit, problem: Problem) -> tuple[float, float]:
+    """Return the smallest and largest score of a log link, in the user's units; others have none.
 
     With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
     arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
@@ -228,6 +228,8 @@ def score_bounds(fit: Fit) -> tuple[float, float]:
     short, and far smaller if they are long.
     """
     geometry, slopes = fit.geometry, fit.clipping.slopes
+    if problem.has_offset or not problem.link.log:
+        return -math.inf, math.inf
     least, largest = 0.0, geometry.mean_target
     if not geometry.loss.canonical:  # slopes are not differences of targets
         least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)

@@ -97,7 +97,6 @@ def solution(session: FitSession, fit: Fit) -> Solution:
     geometry, problem = fit.geometry, session.problem
     units, link, size = geometry.units, problem.link, problem.n_features
     coef, intercept = units.coefficients(fit.weights, link)
-    bounded = link.log and not problem.has_offset
     jacobian, why = units.jacobian(link), no_intervals(session, fit)
     noise, total, unknown = covariances(session, fit, with_sampling=why is None)
     noise_std, root = np.sqrt(np.diag(jacobian @ noise @ jacobian.T)), jacobian @ square_root(total)
@@ -150,7 +149,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
-        score_bounds=score_bounds(fit) if bounded else (-math.inf, math.inf),
+        score_bounds=score_bounds(fit, problem),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 

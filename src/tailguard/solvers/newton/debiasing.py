@@ -26,7 +26,6 @@ import numpy as np
 from scipy.special import expit
 
 from tailguard.array_types import FloatArray
-from tailguard.losses.lp_loss import LpLoss
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
@@ -114,8 +113,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
         basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
     )
     subject = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
-    loss, level = geometry.loss, float(levels[chosen])
-    farthest = loss.residual(level) if isinstance(loss, LpLoss) else level
+    farthest = geometry.loss.residual(float(levels[chosen]))
     limit = float(f"{farthest * geometry.units.target_scale:.3g}")
     return _corrected(fit, correction, error, covariance, expected).noted(
         f"{subject} debiased; residuals beyond {limit:,g} ({farthest:.3g} of the target's "
