@@ -45,6 +45,13 @@ def test_csv_and_parquet_predict_the_same(model_file, csv_file, parquet_file, tm
     assert out.read_text() == call("predict", model_file, csv_file).out
 
 
+def test_predictions_are_not_written_as_what_they_are_not(model_file, csv_file, tmp_path, call):
+    answer = call("predict", model_file, csv_file, "--out", tmp_path / "predictions.parquet")
+    assert answer.code == 2
+    assert "--out must be a CSV file" in answer.err
+    assert not any(tmp_path.glob("*.parquet"))
+
+
 def test_predictions_of_a_simulation_are_said_to_be_of_one(model_file, csv_file, tmp_path, call):
     out = tmp_path / "model.json"
     privacy = ["--epsilon", "5", "--delta", "1e-6", "--random-state", "1", "--out", out]

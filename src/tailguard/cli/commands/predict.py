@@ -55,6 +55,7 @@ from tailguard.data.design import (
     offset_numbers,
 )
 from tailguard.data.readers.opening import opened_path, opened_table
+from tailguard.data.readers.parquet import is_parquet
 from tailguard.data.table import Piece, Table
 from tailguard.estimators.model_file import model_name
 from tailguard.estimators.summary import NO_RECORDS
@@ -109,6 +110,10 @@ def predict(
     asked = _asked_interval(fitted, interval, level)
     if out is not None:
         destination(out, model, file)
+        if is_parquet(out):
+            raise InputError(
+                f"--out must be a CSV file, as predictions are written; got {str(out)!r}."
+            )
     table = opened_path(file)
     named = {"exposure": exposure, "offset": offset}
     observed = {role: name for role, name in named.items() if name is not None}
