@@ -321,7 +321,7 @@ class Fit:
 
     @property
     def residual_center(self) -> FloatArray | None:
-        """The fit whose residuals are in ``residual_shares``, the intercept last; None if none is."""
+        """The fit of ``residual_shares``, the intercept last; None without them."""
         if self.residual_shares is None or self.residuals_of is None:
             return None
         units, link = self.geometry.units, self.geometry.loss.link
