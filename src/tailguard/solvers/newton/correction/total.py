@@ -3,7 +3,10 @@
 Rounds clip slopes for the least error of a typical record, which cuts a large part of the sum of
 skewed targets. One number, the mean slope at a high clip level, estimates this part, and moves the
 intercept. For counts it is compared with the mean target, which is released before: the first
-constant knows it only roughly, and cuts it far below its size if exposures span decades.
+constant knows it only roughly, and cuts it far below its size if exposures span decades. Both
+releases are cut at a level for slopes. If most of the total is in targets far above it, as after a
+good fit with such exposures, the mean target is still too small. Then the move and its stated error
+are both too large.
 
 A few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
 shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
@@ -62,6 +65,7 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     slope, error = _mean_slope(session, fit, fit.weights, TOTAL, HEADROOM * known)
     paid, expected = (known, known + slope) if counts else (known - slope, known)
     move = math.log(max(paid, error, 1e-12) / max(expected, error, 1e-12))
+    # The error of the move, to its first order: that of the mean target nearly cancels.
     relative = math.hypot(error, move * paid_error) / max(known, error, 1e-12)
     std = _std_of_constant(session, fit, known)
     weight = std**2 / (std**2 + relative**2)
