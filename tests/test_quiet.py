@@ -34,3 +34,13 @@ def test_warnings_stay_silent_if_other_code_restores_its_filters_during_a_run():
         assert not heard
         warnings.warn("after the run", stacklevel=1)
         assert len(heard) == 1
+
+
+def test_reading_again_never_takes_the_filter_away_for_a_moment(monkeypatch):
+    """A warning of another thread would be heard then."""
+    with quietly():
+        silent = list(warnings.filters)
+        monkeypatch.setattr(warnings, "filters", tuple(silent))  # which nobody can change
+        with quietly():
+            assert list(warnings.filters) == silent
+        monkeypatch.undo()

@@ -62,11 +62,21 @@ def four_digits(value: float | int | str) -> str:
 
 
 def to_error(value: float, error: float) -> str:
-    """Return a number to the third digit of its error, or in four digits if that is long."""
-    if not 1e-4 <= error < math.inf or abs(value) >= 1e8:
-        return f"{value:.4g}"
-    decimals = max(2 - math.floor(math.log10(error)), 0)
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"  # no -0
+    """Return a number to the third digit of its error; without an error, in four digits.
+
+    Examples
+    --------
+    >>> to_error(12.34567, 0.0456), to_error(2.5, 0.0), to_error(123456789012.0, 1e5)
+    ('12.3457', '2.5', '1.23456789e+11')
+    """
+    if not (0.0 < error < math.inf and math.isfinite(value)):
+        return f"{value + 0.0:.4g}"  # no -0
+    place = math.floor(math.log10(error)) - 2
+    if error >= 1e-4 and abs(value) < 1e8:
+        decimals = max(-place, 0)
+        return f"{round(value, decimals) + 0.0:.{decimals}f}"
+    digits = math.floor(math.log10(abs(value))) - place + 1 if value else 1
+    return f"{value + 0.0:.{min(max(digits, 4), 15)}g}"
 
 
 def html_words(text: object) -> str:

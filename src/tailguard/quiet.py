@@ -48,10 +48,18 @@ class SharedSetting:
                 self._changed.__exit__(None, None, None)
 
 
+def _ignore_again() -> None:
+    """Put the filter that ignores all warnings first again, if other code has undone it.
+
+    ``simplefilter`` removes an equal filter for a moment, in which other threads could warn.
+    """
+    if next(iter(warnings.filters), None) != IGNORE:
+        warnings.simplefilter("ignore")
+
+
+IGNORE = ("ignore", None, Warning, None, 0)
 # Filters for warnings belong to the whole process.
-NO_WARNINGS = SharedSetting(
-    partial(warnings.catch_warnings, action="ignore"), partial(warnings.simplefilter, "ignore")
-)
+NO_WARNINGS = SharedSetting(partial(warnings.catch_warnings, action="ignore"), _ignore_again)
 
 
 @contextmanager

@@ -173,7 +173,8 @@ def model_from(content: dict[str, Any]) -> Any:
     model.score_bounds_ = _read_score_bounds(content["score_bounds"], n_scores)
     model._covariance_root = _read_root(content["covariance_root"])
     model._residual_shares = _read_shares(content["residual_shares"])
-    model._residual_center = _vector(content["residual_center"])
+    model._residual_center = _read_center(content["residual_center"], n_columns + 1)
+    _require((model._residual_center is None) == (model._residual_shares is None))
     covariance_root = model._covariance_root
     n_estimates = n_contrasts * (n_columns + bool(model.fit_intercept))
     _require(
@@ -310,6 +311,14 @@ def _read_shares(written: Any) -> FloatArray | None:
     shares = np.array([[*map(_number, each)] for each in written]).T
     _require(shares.ndim == 2 and shares.shape[1] == 2 and not (np.diff(shares, axis=0) < 0).any())
     return shares
+
+
+def _read_center(written: Any, size: int) -> FloatArray | None:
+    if written is None:
+        return None
+    center = np.array([*map(_number, written)])
+    _require(center.size == size)
+    return center
 
 
 def _read_root(written: Any) -> FloatArray | None:

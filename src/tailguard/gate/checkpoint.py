@@ -81,7 +81,7 @@ def _masked(plain: bytes, key: bytes) -> bytes:
 
 
 # Disks give room to files in blocks of this many bytes, or of a multiple.
-BLOCK = 4096
+BLOCK = 512
 # Every line begins with these bytes; a file that begins otherwise is not overwritten.
 BEGINNING = b'{"content":{'
 
@@ -138,7 +138,7 @@ class CheckpointFile:
             begin = self._file.seek(-len(self.rest), os.SEEK_END)
             end = begin + len(line)
             if (end - 1) // BLOCK != (end + room - 1) // BLOCK:
-                content = content | {"padding": " " * (BLOCK - end % BLOCK)}
+                content = content | {"padding": " " * (-end % BLOCK)}
                 line, digest = _line(kind, content, self._digest)
             self._file.truncate(begin)
             self.rest = b""
@@ -150,7 +150,7 @@ class CheckpointFile:
             pass
         if not is_safe:
             is_lost = written < len(line) and line[:written].startswith(KEY_BEGUN)
-            later = "cannot go on: its budget is spent" if is_lost else "can go on once there is"
+            later = "cannot go on: its budget is spent" if is_lost else "can go on once it has room"
             raise InputError(
                 f"checkpoint must be on a disk that works and has room; {self.path!r} could not be "
                 f"written, so the run stops, and {later}."

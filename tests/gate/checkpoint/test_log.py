@@ -211,7 +211,7 @@ def test_a_key_lies_in_the_last_block_of_its_answer_which_the_disk_has_given(pat
     for line in text.splitlines(keepends=True):
         padded += b'"padding"' in line
         if json.loads(line)["kind"] == "key":
-            assert (start - 1) // 4096 == (start + len(line) - 1) // 4096
+            assert (start - 1) // 512 == (start + len(line) - 1) // 512
         start += len(line)
     assert padded > 3
     again = begun(path)

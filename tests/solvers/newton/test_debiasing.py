@@ -256,4 +256,4 @@ def test_where_residuals_are_cut_is_said_in_the_unit_of_the_target(estimator):
     said = r"residuals beyond ([\d,.]+) \(([\d.]+) of the target's scale\) were cut"
     cut, in_scales = re.search(said, str(vars(model))).groups()
     assert 500.0 < float(cut.replace(",", "")) / float(in_scales) < 5_000.0
-    assert float(cut.replace(",", "")) < 2.0 * np.abs(y).max()
+    assert float(cut.replace(",", "")) < np.abs(y).max()  # the slope of a power is beyond it

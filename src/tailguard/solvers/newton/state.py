@@ -321,8 +321,8 @@ class Fit:
 
     @property
     def residual_center(self) -> FloatArray | None:
-        """The fit whose residuals were released, the intercept last; None if there is none."""
-        if self.residuals_of is None:
+        """The fit of ``residual_shares``, the intercept last; None without them."""
+        if self.residual_shares is None or self.residuals_of is None:
             return None
         units, link = self.geometry.units, self.geometry.loss.link
         coef, intercept = units.coefficients(self.residuals_of, link)

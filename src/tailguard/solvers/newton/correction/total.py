@@ -3,14 +3,19 @@
 Rounds clip slopes for the least error of a typical record, which cuts a large part of the sum of
 skewed targets. One number, the mean slope at a high clip level, estimates this part, and moves the
 intercept. For counts it is compared with the mean target, which is released before: the first
-constant knows it only roughly, and cuts it far below its size if exposures span decades.
+constant knows it only roughly, and cuts it far below its size if exposures span decades. Both
+releases are cut at a level for slopes. If most of the total is in targets far above it, as after a
+good fit with such exposures, the mean target is still too small. Then the move and its stated error
+are both too large.
 
 A few records can have a quarter of the sum of amounts, in bins that noise hides, so no histogram
 shows where to clip. Slopes of amounts are clipped as far out as noise allows. They are compared
 with the mean curvature, which is known, so one release is enough.
 
 The constant before the move has an error, too: that of the corrected fit, or the noise of the
-rounds and the bias of clipping. Bayes' rule combines both. If the correction did not converge, a
+rounds and the bias of clipping. Bayes' rule combines both. The tail that noise may hide has half of
+its largest size there, as where the clip level is chosen, and all of it in the stated error, since
+tails of counts lie on one side. If the correction did not converge, a
 few records are so large that no histogram shows their part of the sum. Then the move counts as an
 error as well.
 
@@ -56,16 +61,21 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     known = fit.clipping.rows.weight
     if counts:
         zero_mean = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
-        level = HEADROOM * fit.geometry.mean_target
-        slope, paid_error = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, level)
+        known = fit.geometry.mean_target
+        slope, noise, lost = _mean_slope(session, fit, zero_mean, ROUGH_TOTAL, known)
+        paid_error = math.hypot(noise, SYMMETRIC_BIAS * lost)
         known = max(-slope, paid_error)
-    slope, error = _mean_slope(session, fit, fit.weights, TOTAL, HEADROOM * known)
+    slope, noise, lost = _mean_slope(session, fit, fit.weights, TOTAL, known)
+    error = math.hypot(noise, SYMMETRIC_BIAS * lost)
     paid, expected = (known, known + slope) if counts else (known - slope, known)
     move = math.log(max(paid, error, 1e-12) / max(expected, error, 1e-12))
-    relative = math.hypot(error, move * paid_error) / max(known, error, 1e-12)
+    # The error of the move, to its first order: that of the mean target nearly cancels.
+    unit = max(known, error, 1e-12)
+    relative = math.hypot(error, move * paid_error) / unit
     std = _std_of_constant(session, fit, known)
     weight = std**2 / (std**2 + relative**2)
-    relative = math.hypot(weight * relative, (1.0 - weight) * std)
+    stated = math.hypot(noise, lost, move * paid_error) / unit
+    relative = math.hypot(weight * stated, (1.0 - weight) * std)
     move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
     weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
     fit = replace(fit, weights=weights)
@@ -104,24 +114,24 @@ def _std_of_constant(session: FitSession, fit: Fit, known: float) -> float:
 
 
 def _mean_slope(
-    session: FitSession, fit: Fit, weights: FloatArray, name: str, level: float
-) -> tuple[float, float]:
-    """Release the mean of clipped slopes at ``weights``; return it with its standard error.
+    session: FitSession, fit: Fit, weights: FloatArray, name: str, typical: float
+) -> tuple[float, float, float]:
+    """Release the mean of clipped slopes at ``weights``; return it, its noise and what it may lose.
 
     For counts it is the mean of predictions minus targets. The clip level comes from histograms, or
-    is ``level`` if noise hides them.
+    from the typical slope if noise hides them.
     """
     slopes, stage = fit.clipping.slopes, session.stages[name]
-    n_rows = session.problem.n_rows
+    n_rows, level = session.problem.n_rows, HEADROOM * typical
     if slopes.seen:
         top = top_level(slopes, 1.0, 1, n_rows, stage.mu)
         level = max(top, fit.clipping.slope_limit, slopes.reach)
         if not session.loss.canonical:
-            far = MOST_NOISE * fit.clipping.rows.weight * n_rows * stage.mu / 2.0
+            far = MOST_NOISE * typical * n_rows * stage.mu / 2.0
             level = max(level, min(far, FARTHEST * float(np.abs(slopes.slopes).max())))
     ones = np.eye(fit.weights.size)[:, -1:]
     view = View(session.loss, fit.geometry.units, ones, bound=fit.geometry.bound)
     query = LevelGradients(view, 1.0, (level,))
     slope = float(session.ask(query, weights, stage)[0, 0])
     noise = float(session.noise_of(query, stage)[0])
-    return slope, math.hypot(noise, SYMMETRIC_BIAS * slopes.lost(level) if slopes.seen else 0.0)
+    return slope, noise, slopes.lost(level) if slopes.seen else 0.0
