@@ -25,7 +25,8 @@ from tailguard.queries.base import Query, calibration_for
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
-LARGE_BIAS = 5.0  # times the noise
+MOST = 0.5
+LARGE_BIAS = 6.0  # times the noise; by simulation, hardly any column without a tail is noted
 
 
 @dataclass(frozen=True)
@@ -290,15 +291,16 @@ class MeanSolution(Solution):
                     "from zero, and its mean is a guess, whose error is not stated"
                 )
             elif share > 0.0:
+                cells = "most" if share > MOST else f"about {share:.2g} of the"
                 notes.append(
-                    f"noise hides how far about {share:.2g} of the cells of {name} lie; they are "
-                    "clipped, and noise_std leaves this bias out"
+                    f"noise hides how far {cells} cells of {name} lie; those far out are clipped, "
+                    "and noise_std leaves this bias out"
                 )
             elif its_bias > LARGE_BIAS * noise:
                 notes.append(
                     f"clipping may move the mean of {name} by about {its_bias:.2g}, "
-                    f"{its_bias / noise:.2g} times its noise_std: its tail is long, and noise_std leaves "
-                    "this out"
+                    f"{its_bias / noise:.2g} times its noise_std: its tail is long, and "
+                    "noise_std leaves this out"
                 )
         return tuple(notes)
 

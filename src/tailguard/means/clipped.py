@@ -296,7 +296,7 @@ def _from_shells(
     return mean_solution(
         plan,
         center + scale * value,
-        np.where(columns.unknown, np.nan, noise_std),
+        np.where(columns.guessed, np.nan, noise_std),
         settings,
         notes,
         clipping_bias=scale * bias,

@@ -62,7 +62,7 @@ class ColumnTails:
     Attributes
     ----------
     unknown
-        Columns without a unit, of which noise hides all sizes that are not near zero.
+        Columns without a unit, of which noise hides all cells that are not near zero.
     hidden
         The share of the cells of each column whose size noise hides or, without a unit, may hide.
     counted
@@ -77,6 +77,12 @@ class ColumnTails:
     hidden: FloatArray
     counted: float
     deviation: float
+
+    @property
+    def guessed(self) -> BoolArray:
+        """Columns whose cells are near zero, as far as noise shows."""
+        seen = np.array([each is not None for each in self.distributions])
+        return np.asarray(self.unknown & seen)
 
     def with_common_levels(self, unit_noise: float) -> tuple["ColumnTails", float]:
         """Multiply units until levels are alike; return the tails, and the reach of a row.
@@ -102,7 +108,9 @@ class ColumnTails:
                 for each, factor in zip(self.distributions, factors, strict=True)
             ),
         )
-        return tails, float(np.linalg.norm(levels / factors))
+        # Without a unit and a distribution, the bulk of a column may lie anywhere.
+        anywhere = (self.unknown & ~self.guessed).any()
+        return tails, math.inf if anywhere else float(np.linalg.norm(levels / factors))
 
     def excess(self, level: float) -> FloatArray:
         """Return how much cells exceed a level on average, in units; 0 if sizes are hidden."""
@@ -149,23 +157,29 @@ def release_tails(
     for column, (row, unit) in enumerate(zip(counts, late, strict=True)):
         edges, merged = _in_unit(bins, row, unit)
         distribution = released_distribution(edges, merged, strict)
-        distributions.append(distribution)
-        unknown[column] &= distribution is None or distribution.survival[0] == 0.0
-        if unknown[column]:
+        hidden[column] = _hidden_share(merged, strict, bins.count, total)
+        if unknown[column] and (distribution is None or distribution.survival[0] == 0.0):
+            # Zeros are in one bin, which has less noise than all bins near zero together.
+            distribution = distribution if row[0] > SIGNIFICANT * strict else None
             hidden[column] = np.clip((total - row[0] + HIDDEN * strict) / total, 0.0, 1.0)
         else:
-            hidden[column] = _hidden_share(merged, strict, bins.count, total)
+            unknown[column] = False
+        distributions.append(distribution)
     return ColumnTails(units, tuple(distributions), unknown, hidden, counted, deviation)
 
 
 def _late_scales(counts: FloatArray, noise_std: float, total: float) -> FloatArray:
-    """Return scales from counts in ``WIDE_BINS``; NaN if they remain undetected."""
+    """Return scales of columns that are often zero, from counts in ``WIDE_BINS``; else NaN.
+
+    Other columns may lie far from zero, where a size does not suit without a centre.
+    """
     octaves = counts.reshape(len(counts), -1, 2).sum(axis=2)
     first = int(SIZE_BINS.index(WIDE_BINS.upper()[0]))
     padded = np.zeros((len(counts), SIZE_BINS.count))
     padded[:, first : first + octaves.shape[1]] = octaves
     padded[:, [0, first]] = padded[:, [first, 0]]  # zeros are in the first of the wide bins
-    return read_sizes(padded, np.full(len(counts), noise_std * math.sqrt(2.0)), total).scale
+    measured = read_sizes(padded, np.full(len(counts), noise_std * math.sqrt(2.0)), total)
+    return np.where(measured.often_zero, measured.scale, np.nan)
 
 
 def _in_unit(bins: Bins, counts: FloatArray, unit: float) -> tuple[FloatArray, FloatArray]:
