@@ -45,7 +45,8 @@ class MeanResult(Reported):
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
         Predicted standard deviation of the privacy noise of each mean; NaN if the option ``centre``
-        is a function. It includes neither sampling error nor the bias of clipping.
+        is a function, or if noise hides all cells of a column that are not near zero. It includes
+        neither sampling error nor the bias of clipping.
     method
         The name of the method that was used.
     certificate

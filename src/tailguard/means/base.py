@@ -324,12 +324,10 @@ def mean_solution(
     noise_std: FloatArray,
     found: Mapping[str, float | int | str] | None = None,
     notes: tuple[str, ...] = (),
-    **unstated: FloatArray | None,
+    clipping_bias: FloatArray | None = None,
+    hidden: FloatArray | None = None,
 ) -> MeanSolution:
-    """Return the mean of each column and its predicted noise.
-
-    ``unstated`` are the attributes of :class:`MeanSolution` itself.
-    """
+    """Return the mean of each column, its predicted noise, and what this leaves out."""
     return MeanSolution(
         value,
         0.0,
@@ -339,7 +337,8 @@ def mean_solution(
         trace=value[None, :],
         found=dict(found or {}),
         notes=notes,
-        **unstated,
+        clipping_bias=clipping_bias,
+        hidden=hidden,
     )
 
 
