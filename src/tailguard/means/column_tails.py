@@ -5,8 +5,9 @@ gives the clip level that suits the column alone, with its share of the budget. 
 at one norm in private scales, a column that needs a level far above the others' raises it for all.
 So units of such columns are multiplied until levels are alike: a heavy column pays for itself.
 
-Levels are noisy, so units stay as they are if levels are within ``ALIKE`` times the typical one,
-and are fully corrected from ``APART`` times on (Gao and Bruce 1997, firm shrinkage).
+Levels are noisy. So units move less than levels do: by the part of the spread that noise does not
+explain (James and Stein 1961) or, if this is more, fully from ``APART`` times the typical level on
+and not at all within ``ALIKE`` times (Gao and Bruce 1997, firm shrinkage).
 
 In these units a row whose cells reach their levels has norm ``reach``, the norm of the levels.
 Clipping at the reach adds no more noise to a column than clipping each column at its own level. So
@@ -124,7 +125,9 @@ def unit_factors(ratios: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> unit_factors(np.array([0.8, 1.0, 1.9, 100.0])).tolist()
+    >>> unit_factors(np.array([0.8, 1.0, 1.3])).tolist()
+    [1.0, 1.0, 1.0]
+    >>> unit_factors(np.array([1.0, 1.0, 1.0, 100.0])).round().tolist()
     [1.0, 1.0, 1.0, 100.0]
     """
     logs, alike, apart = np.log(ratios), math.log(ALIKE), math.log(APART)
