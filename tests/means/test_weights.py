@@ -137,7 +137,7 @@ def test_noise_of_a_small_total_is_stated():
     own, promise = np.average(X, axis=0, weights=weight), {"guarantee": tg.GDP(2.0)}
     found = [
         tg.mean(X, sample_weight=weight, weight_bound=1.0, random_state=seed, **promise)
-        for seed in range(50)
+        for seed in range(150)
     ]
     missed = [(one.value - own) / one.noise_std for one in found]
     assert (np.mean(np.abs(missed) < 1.96, axis=0) > 0.88).all()

@@ -21,7 +21,7 @@ from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
-from tailguard.means.base import MeanMethod, MeanPlan
+from tailguard.means.base import MeanMethod, MeanPlan, MeanSolution
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
@@ -45,7 +45,8 @@ class MeanResult(Reported):
         The mean of each column, in the units of the data; a float for a single vector.
     noise_std
         Predicted standard deviation of the privacy noise of each mean; NaN if the option ``centre``
-        is a function. It includes neither sampling error nor the bias of clipping.
+        is a function, or if noise hides all cells of a column that are not near zero. It includes
+        neither sampling error nor the bias of clipping.
     method
         The name of the method that was used.
     certificate
@@ -272,16 +273,22 @@ def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
 
 def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
     """Return the result of a run; for a single vector, its numbers are floats."""
-    noise_std = solved.solution.coef_noise_std
+    solution = solved.solution
+    noise_std, names = solution.coef_noise_std, table.names
+    notes = solved.notes
+    if isinstance(solution, MeanSolution):
+        notes += solution.column_notes(
+            [printable(n) for n in names or (f"x{i}" for i in range(len(noise_std)))]
+        )
     return MeanResult(
         value=float(solved.coef[0]) if table.is_vector else solved.coef,
         noise_std=float(noise_std[0]) if table.is_vector else noise_std,
         method=choice.plan.solver,
         certificate=solved.certificate,
         choice=choice,
-        notes=solved.notes,
-        names=table.names,
-        found=solved.solution.found,
+        notes=notes,
+        names=names,
+        found=solution.found,
     )
 
 

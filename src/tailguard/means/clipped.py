@@ -67,7 +67,6 @@ from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
 MOST_SHELLS = 4  # by trial, like the ratios of their radii
-FAR = 100.0  # from this many times the median norm on, the largest clip norm is for far rows
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,8 @@ class Clipped(MeanMethod):
             noise_std = query.noise_stds(gate.n_records, stage.mu)[0]
             return mean_solution(plan, value, np.full(gate.n_features, noise_std))
         total, noise_std = released_total(plan, gate)
-        released = PrivateUnits.planned(plan, "norm").release(gate, total)
+        unit_noise = _noise_per_unit(total, gate.n_features, stage.mu)
+        released = PrivateUnits.planned(plan, "norm").release(gate, total, unit_noise)
         return _from_shells(plan, gate, released, total, noise_std / total)
 
     def private_plan(self, facts: MeanFacts) -> MeanPlan:
@@ -263,7 +263,7 @@ def _from_shells(
     fraction of its distance from the centre.
     """
     n_features, stage = gate.n_features, plan.stage("mean")
-    largest = released.distribution.radius(_noise_per_unit(total, n_features, stage.mu))
+    largest = released.clip_norm(_noise_per_unit(total, n_features, stage.mu))
     # With one or two columns the data say little about the best clip level: two shells are enough.
     most_shells, ratio = (MOST_SHELLS, 2.0) if n_features > 2 else (2, 3.0)
     n_steps = math.log(max(largest / released.distribution.quantile(0.5), 1.0), ratio)
@@ -286,39 +286,21 @@ def _from_shells(
         settings["total weight, in weight_bound"] = total
         by_person = gate.unit.person is not None
         notes = light_weights(total, total_noise * total, gate.n_records, by_person=by_person)
-    noise_std = float(np.linalg.norm(weights @ noise))
-    notes += one_column_reaches_far(
-        largest, released.distribution.quantile(0.5), noise_std, n_features
-    )
+    noise_std = scale * np.hypot(float(np.linalg.norm(weights @ noise)), value * total_noise)
+    center, columns = released.units.center, released.columns
+    if columns is None:
+        return mean_solution(plan, center + scale * value, noise_std, settings, notes)
+    # The tail of one column is noisy, and that of the norms mixes columns: in simulations bias is
+    # nearest to the geometric mean of what both suggest.
+    bias = np.sqrt(columns.excess(largest) * released.distribution.whole_excess(largest))
     return mean_solution(
         plan,
-        released.units.center + scale * value,
-        scale * np.hypot(noise_std, value * total_noise),
+        center + scale * value,
+        np.where(columns.guessed, np.nan, noise_std),
         settings,
         notes,
-    )
-
-
-def one_column_reaches_far(
-    largest: float, middle: float, noise_std: float, n_columns: int
-) -> tuple[str, ...]:
-    """Return a note if the largest clip norm, for far rows, drowns all columns in noise.
-
-    ``middle`` is the released median norm of the rows. All numbers are in scales of the columns.
-
-    Examples
-    --------
-    >>> one_column_reaches_far(2e5, 2.0, 40.0, n_columns=8)[0].partition(":")[0]
-    'noise on every column is about 40 times its scale'
-    >>> one_column_reaches_far(20.0, 2.0, 0.01, n_columns=8)
-    ()
-    """
-    if n_columns == 1 or noise_std < 1.0 or largest < FAR * middle:
-        return ()
-    return (
-        f"noise on every column is about {noise_std:.2g} times its scale: rows reach about "
-        f"{largest:.2g} scales, perhaps in one column only, and all columns share a clip norm; "
-        "next time leave such columns out, or use tg.describe, which clips each by itself",
+        clipping_bias=scale * bias,
+        hidden=columns.hidden,
     )
 
 

@@ -261,10 +261,10 @@ class Iterative(MeanMethod):
             units, mean_slope = Units.raw(gate.n_features, intercept=False), 1.0
             clip_norm = float(plan.settings["clip norm"])
         else:
-            released = PrivateUnits.planned(plan, "norm").release(gate)
-            combined_mu, units = stage.mu / math.sqrt(n_groups), released.units
+            combined_mu = stage.mu / math.sqrt(n_groups)
             unit_noise = _noise_per_unit(gate.n_records, gate.n_features, combined_mu)
-            clip_norm = released.distribution.radius(unit_noise)
+            released = PrivateUnits.planned(plan, "norm").release(gate, unit_noise=unit_noise)
+            units, clip_norm = released.units, released.clip_norm(unit_noise)
             mean_slope = released.mean_slope(clip_norm)
         groups = gate.partition(GROUPS, n_groups, equal_sizes=True, amplified=stage.shuffled)
         query = MeanClippedGradient(None, units, clip_norm=clip_norm)

@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from tailguard.array_types import FloatArray
+from tailguard.scaling.noisy_distribution import FAR_WIDTHS, SURE, most_significant_window
 
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
 N_CELLS = 36  # from 1/8 to 2**15 times a typical magnitude
@@ -35,10 +36,18 @@ BIAS_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeDistribution:
-    """A survival function: ``survival[i]`` is the share of magnitudes above ``points[i]``."""
+    """A survival function: ``survival[i]`` is the share of magnitudes above ``points[i]``.
+
+    Attributes
+    ----------
+    first_share
+        The share of the power tail in its first cell. The tail begins with the share of the last
+        used cell and leaves out what lies beyond, which is best by trial for clip levels.
+    """
 
     points: FloatArray
     survival: FloatArray
+    first_share: float = 1.0
 
     def expected(self, function: Callable[[FloatArray], FloatArray]) -> float:
         """Return the mean of a function of the magnitude."""
@@ -47,9 +56,17 @@ class MagnitudeDistribution:
         masses = -np.diff(self.survival, prepend=1.0, append=0.0)
         return float(masses @ function(values))
 
+    def excess(self, level: float) -> float:
+        """Return the mean excess over a level, the worst bias of clipping there."""
+        return self.expected(lambda t: np.maximum(t - level, 0.0))
+
+    def whole_excess(self, level: float) -> float:
+        """Return the mean excess over a level, of the whole power tail."""
+        return self.excess(level) / self.first_share
+
     def cut_bias(self, level: float) -> float:
-        """Return half of the worst clipping bias, which is the mean excess over the level."""
-        return BIAS_SHARE * self.expected(lambda t: np.maximum(t - level, 0.0))
+        """Return half of the worst clipping bias."""
+        return BIAS_SHARE * self.excess(level)
 
     def quantile(self, above: float) -> float:
         """Return the magnitude that a share ``above`` exceeds; between points, tails are powers."""
@@ -98,19 +115,16 @@ def released_distribution(
     edges: FloatArray, counts: FloatArray, noise_std: float
 ) -> MagnitudeDistribution | None:
     """Estimate a distribution from noisy counts; None if no cell exceeds the noise."""
-    significant = np.flatnonzero(counts > SIGNIFICANT * noise_std)
-    if not significant.size:
+    last = last_visible(counts, noise_std)
+    if last is None:
         return None
-    last = int(significant[-1])
-    while last + 1 < len(counts) and counts[last + 1] > SIGNIFICANT_BESIDE * noise_std:
-        last += 1
     above = np.cumsum(counts[last::-1])[::-1]  # above[i]: magnitudes beyond edges[i - 1]
     survival = np.maximum.accumulate(np.maximum(above[1:], 0.0)[::-1])[::-1]
     survival = np.minimum(survival / max(above[0], 1.0), 1.0)
     if not last:  # all magnitudes lie below the first edge
         return MagnitudeDistribution(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
     index = _tail_index(edges[:last], survival)
-    further = RATIO ** np.arange(TAIL_CELLS + N_CELLS - last)
+    further = RATIO ** np.arange(max(TAIL_CELLS + N_CELLS - last, 1))
     # The next cell has the share 1 - RATIO**-index of the tail. If the tail were larger than
     # ``unseen``, this cell would exceed the noise.
     unseen = SIGNIFICANT * noise_std / (1.0 - RATIO**-index) / max(above[0], 1.0)
@@ -118,7 +132,23 @@ def released_distribution(
     return MagnitudeDistribution(
         np.concatenate([edges[:last], edges[last - 1] * RATIO * further]),
         np.concatenate([survival, beyond * further**-index]),
+        1.0 - RATIO**-index,
     )
+
+
+def last_visible(counts: FloatArray, noise_std: float) -> int | None:
+    """Return the last cell that is used; None if no cell exceeds the noise.
+
+    Cells further out are used if together they exceed the noise: few records may spread widely.
+    """
+    significant = np.flatnonzero(counts > SIGNIFICANT * noise_std)
+    if not significant.size:
+        return None
+    last = int(significant[-1])
+    while last + 1 < len(counts) and counts[last + 1] > SIGNIFICANT_BESIDE * noise_std:
+        last += 1
+    _, end, significance = most_significant_window(counts[last + 1 :], noise_std, FAR_WIDTHS)
+    return last + end if significance > SURE else last
 
 
 def _tail_index(points: FloatArray, survival: FloatArray) -> float:

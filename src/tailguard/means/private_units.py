@@ -2,7 +2,8 @@
 
 Centres and scales come from :mod:`tailguard.scaling`, which spends mu or pure epsilon. The noise of
 a bin in its histograms should be a small fraction of the records. They get as much budget as this
-takes, but at most a quarter. A tenth goes to the histogram of magnitudes, and the rest to the mean.
+takes, but at most a quarter. A tenth goes to the histogram of magnitudes, a little to the tails of
+single columns if rows have a norm (``column_tails.py``), and the rest to the mean.
 
 Reference
 ---------
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import WEIGHT, Share, Stage, part_of
@@ -31,6 +32,7 @@ from tailguard.means.base import (
     tail_noise,
     usable_share,
 )
+from tailguard.means.column_tails import MOST_REACH, WIDE_BINS, ColumnTails, release_tails
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.means.magnitude_distribution import (
     MagnitudeDistribution,
@@ -58,6 +60,8 @@ Magnitude = Literal["norm", "entries"]
 BIN_NOISE = 1.0 / 40.0
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
+COLUMN_SHARE = 0.04  # for the tails of single columns; those of one column are its magnitudes
+COLUMN_TAILS = "column tails"
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
 SMALLEST_DIVISOR = 0.25  # means are divided by at least this
 
@@ -108,11 +112,26 @@ class MeanHistograms:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedUnits:
-    """Units, the distribution of magnitudes in these units, and the share of valid records."""
+    """Units, the distribution of magnitudes in these units, and the share of valid records.
+
+    Attributes
+    ----------
+    reach
+        The norm of a row whose cells reach the clip levels of their columns.
+    columns
+        The distributions of columns; None if they were not released.
+    """
 
     units: Units
     distribution: MagnitudeDistribution
     fraction: float
+    reach: float = math.inf
+    columns: ColumnTails | None = None
+
+    def clip_norm(self, unit_noise: float) -> float:
+        """Return the clip norm that suits all rows, at most a multiple of their reach."""
+        largest = max(MOST_REACH * self.reach, self.distribution.quantile(0.5))
+        return min(self.distribution.radius(unit_noise), largest)
 
     def mean_slope(self, radius: float) -> float:
         """Return the slope of the mean of rows clipped at a radius, against the true mean."""
@@ -138,21 +157,21 @@ class PrivateUnits:
     ) -> tuple["PrivateUnits", Share]:
         """Plan the releases; return them and the rest of ``budget``, by default the whole one."""
         budget, width = budget or facts.budget, facts.n_features
-        query = _magnitudes(Units.raw(width, intercept=False), of_what)
-        tail = part_of(budget, TAIL_SHARE)
-        calibration = calibration_for(query, facts.n_rows, width, tail)
-        assert isinstance(calibration, Calibration)
-        spent = calibration.share  # on a lattice the noise is a little more than requested
-        tail = Laplace(spent) if facts.pure else Gaussian(spent)
-        magnitudes = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
-        purpose, size = f"a histogram of {magnitudes}", len(query.edges) + 1
-        histogram = Stage.of(tail, "tail", purpose, 1, size, by_place=query.by_place)
         unit = facts.problem.unit
+        by_column = of_what == "norm" and unit is None
+        stages: tuple[Stage, ...] = ()
+        spent = 0.0
+        if by_column:
+            spent += COLUMN_SHARE if width > 1 else TAIL_SHARE
+            stages += (_column_stage(facts, part_of(budget, spent)),)
+        if width > 1 or not by_column:
+            spent += TAIL_SHARE
+            stages += (_magnitude_stage(facts, part_of(budget, TAIL_SHARE), of_what),)
         if unit is not None:
-            return cls((histogram,), of_what, unit), part_of(budget, 1.0 - TAIL_SHARE)
+            return cls(stages, of_what, unit), part_of(budget, 1.0 - spent)
         part = units_share(facts, budget)
-        stages = (*_histograms(facts, budget, part), histogram)
-        return cls(stages, of_what), part_of(budget, 1.0 - part - TAIL_SHARE)
+        histograms = _histograms(facts, budget, part)
+        return cls((*histograms, *stages), of_what), part_of(budget, 1.0 - part - spent)
 
     @classmethod
     def planned(cls, plan: Plan, of_what: Magnitude) -> "PrivateUnits":
@@ -174,36 +193,71 @@ class PrivateUnits:
         sampling = facts.sampling * math.sqrt(facts.n_features)
         return Expected(unit_noise * radius, bias, sampling)
 
-    def release(self, gate: Gate, total: int | None = None) -> ReleasedUnits:
+    def release(
+        self, gate: Gate, total: int | None = None, unit_noise: float = 0.0
+    ) -> ReleasedUnits:
         """Release the units, then the counts of magnitudes in these units.
 
-        ``total`` is the total weight of the records, by default their number.
+        ``total`` is the total weight of the records, by default their number. ``unit_noise`` is the
+        l2 norm of the noise on a mean that is clipped at norm 1.
         """
         total = gate.n_records if total is None else total
-        units, tail = self._units(gate, total)
+        stages = {stage.name: stage for stage in self.stages}
+        tail, by_column = stages.pop("tail", None), stages.pop(COLUMN_TAILS, None)
+        units, detected, topped_up = self._units(gate, [*stages.values()], total, by_column or tail)
+        columns, reach = None, math.inf
+        if by_column is not None:
+            columns = release_tails(gate, units, detected, topped_up, total)
+            columns, reach = columns.with_common_levels(unit_noise)
+            units = columns.units
+        else:
+            tail = topped_up
+        if tail is None:
+            assert columns is not None
+            (distribution,), counted = columns.distributions, columns.counted
+            deviation = columns.deviation
+        else:
+            distribution, counted, deviation = self._magnitudes(gate, units, tail)
+        # Records are taken as void only if the count is too low by three deviations of its noise.
+        valid = counted / total if counted < total - 3.0 * deviation else 1.0
+        return ReleasedUnits(
+            units,
+            distribution or self.assumed(gate.n_features),
+            float(max(valid, SMALLEST_DIVISOR)),
+            reach,
+            columns,
+        )
+
+    def _magnitudes(
+        self, gate: Gate, units: Units, tail: Stage
+    ) -> tuple[MagnitudeDistribution | None, float, float]:
+        """Release magnitudes; return their distribution, and how many records they count.
+
+        The last number is the deviation of the noise of this count.
+        """
         query = _magnitudes(units, self.of_what)
         counts, asked = gate.ask(query, None, tail), (gate.n_records, gate.n_features, tail.asked)
         noise_std, tail_std = noise_std_of(query, *asked), tail_noise(query, *asked)
         distribution = released_distribution(np.array(query.edges), counts, tail_std)
-        counted = counts.sum() / (total * query.per_record)
-        # Records are taken as void only if the count is too low by three deviations of its noise.
-        slack = 3.0 * noise_std * math.sqrt(counts.size) / (total * query.per_record)
-        fraction = counted if counted < 1.0 - slack else 1.0
-        return ReleasedUnits(
-            units,
-            distribution or self.assumed(gate.n_features),
-            float(max(fraction, SMALLEST_DIVISOR)),
-        )
+        deviation = noise_std * math.sqrt(counts.size) / query.per_record
+        return distribution, float(counts.sum()) / query.per_record, deviation
 
-    def _units(self, gate: Gate, total: int) -> tuple[Units, Stage]:
-        """Return the units, public ones about zero or measured ones, and the stage of the tail."""
-        *histograms, tail = self.stages
+    def _units(
+        self, gate: Gate, histograms: Sequence[Stage], total: int, following: Stage | None
+    ) -> tuple[Units, BoolArray, Stage]:
+        """Return the units, public ones about zero or measured ones, and which are known.
+
+        The budget that they leave goes to the ``following`` stage, which is returned.
+        """
+        assert following is not None
+        width = gate.n_features
         if self.unit is not None:
-            width = gate.n_features
-            return Units(np.zeros(width), np.full(width, self.unit), intercept=False), tail
-        session, columns = MeanHistograms(gate, histograms, total), MeasuredColumns(gate.n_features)
-        units = find_columns(session, columns, believe_narrow=True).units(columns)
-        return replace(units, intercept=False), session.topped_up(tail)
+            scale = np.full(width, self.unit)
+            return Units(np.zeros(width), scale, intercept=False), scale > 0.0, following
+        session, columns = MeanHistograms(gate, histograms, total), MeasuredColumns(width)
+        scales = find_columns(session, columns, believe_narrow=True)
+        units = replace(scales.units(columns), intercept=False)
+        return units, scales.detected, session.topped_up(following)
 
 
 def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:
@@ -287,6 +341,29 @@ def _histograms(facts: MeanFacts, budget: Share, part: float) -> tuple[Stage, ..
     for stage in stages:  # to refuse noise that lattices cannot represent, before any release
         noise_of(stage, facts.n_features, facts.n_rows, facts.n_features)
     return tuple(stages)
+
+
+def _magnitude_stage(facts: MeanFacts, budget: Share, of_what: Magnitude) -> Stage:
+    """Plan the histogram of magnitudes."""
+    query = _magnitudes(Units.raw(facts.n_features, intercept=False), of_what)
+    magnitudes = {"norm": "the rows' norms", "entries": "the entries' magnitudes"}[of_what]
+    share = _lattice_share(query, facts, budget)
+    purpose, size = f"a histogram of {magnitudes}", len(query.edges) + 1
+    return Stage.of(share, "tail", purpose, 1, size, by_place=query.by_place)
+
+
+def _column_stage(facts: MeanFacts, budget: Share) -> Stage:
+    """Plan the histograms of the sizes of cells, a column each."""
+    query = ColumnHistograms(tuple(range(facts.n_features)), WIDE_BINS)
+    share = _lattice_share(query, facts, budget)
+    return Stage.of(share, COLUMN_TAILS, "the sizes of cells by column", 1, query.n_counts)
+
+
+def _lattice_share(query: Query, facts: MeanFacts, budget: Share) -> Share:
+    """Return what a query spends; on a lattice, noise is a little more than requested."""
+    calibration = calibration_for(query, facts.n_rows, facts.n_features, budget)
+    assert isinstance(calibration, Calibration)
+    return Laplace(calibration.share) if facts.pure else Gaussian(calibration.share)
 
 
 def _fewest_records(plan: Plan) -> float:
