@@ -31,6 +31,7 @@ from tailguard.ledger.cap import within_filter
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.queries.level_tables import Indicators, n_codes
+from tailguard.summaries.far_notes import notes_of_far
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 P = ParamSpec("P")
@@ -237,7 +238,11 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solution.notes:
-        notes = notes_of(None if solver.by else table.names_of(solver.columns), solution, quantity)
+        names = None if solver.by else table.names_of(solver.columns)
+        notes = (
+            *notes_of(names, solution, quantity),
+            *notes_of_far(names, solution, solver.levels, quantity, table.unit),
+        )
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
