@@ -24,7 +24,7 @@ def notes_of_far(
     ``unit``.
     """
     seen, notes = ~solution.unseen, []
-    hidden = solution.hidden_quantiles(levels, Z) & seen[:, None]
+    hidden = solution.hidden_quantiles(levels, Z)
     if hidden.any():
         which = f"{hidden.sum()} quantiles of groups"
         if names is not None:

@@ -351,14 +351,16 @@ class SummarySolution(Solution):
     hidden_cells: float = math.nan
 
     def hidden_quantiles(self, levels: Sequence[float], z: float) -> BoolArray:
-        """Return which quantiles, a row per column, are hidden by noise.
+        """Return which quantiles of columns that are seen, a row per column, noise hides.
 
         They lie in a bin without an outer end; or one end of their interval is infinite, and the
         other is farther away than the quartiles are from each other.
         """
         estimates = () if self.quantiles is None else self.quantiles.estimates
         hidden = np.zeros((len(estimates), len(levels)), dtype=np.bool_)
-        for row, estimate in zip(hidden, estimates, strict=True):
+        for row, estimate, unseen in zip(hidden, estimates, self.unseen, strict=True):
+            if unseen:
+                continue
             lower, upper = map(float, estimate.at(np.array([0.25, 0.75])))
             values = estimate.at(np.array(levels))
             for place, (level, value) in enumerate(zip(levels, values.tolist(), strict=True)):
