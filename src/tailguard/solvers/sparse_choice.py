@@ -92,7 +92,8 @@ def start_of(gate: Gate, stage: Stage, units: Units) -> FloatArray:
     ones, zeros = (
         abs(float(gate.ask(query, sign * FAR_SCORE * start, stage)[0, 0])) for sign in (-1.0, 1.0)
     )
-    least = LEAST_SHARE * query.noise_std(gate.n_records, gate.n_features, stage.mu)
+    noise = query.noise_std(gate.n_records, gate.n_features, stage.mu)
+    least = LEAST_SHARE * float(np.max(noise))
     return start * math.log(max(ones, least) / max(zeros, least))
 
 

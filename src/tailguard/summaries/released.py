@@ -28,10 +28,10 @@ from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
 from tailguard.gate.record_check import RecordRule
 from tailguard.ledger.cap import within_filter
+from tailguard.printable import four_digits
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.queries.level_tables import Indicators, n_codes
-from tailguard.summaries.far_notes import notes_of_far
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 P = ParamSpec("P")
@@ -174,6 +174,7 @@ def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tup
 
 # The most columns that make groups, and the most groups; with more, results would be mostly noise.
 MOST_GROUPING, MOST_GROUPS = 3, 1000
+Z = 1.96  # half the width of a 95 % interval, in standard deviations
 OTHER, MISSING = "other", "missing"
 """Names of the last two levels of a declared column: undeclared levels, and empty cells."""
 
@@ -350,6 +351,39 @@ def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
                 f"{unbounded.sum()} of {hidden.size} {quantity}s of groups {state}: cells so "
                 "far out that noise hides them may decide them."
             )
+    return tuple(notes)
+
+
+def notes_of_far(
+    names: Sequence[str] | None,
+    solution: SummarySolution,
+    levels: Sequence[float],
+    quantity: str,
+    unit: float,
+) -> tuple[str, ...]:
+    """Say which quantiles lie beyond all bins, and how many far cells noise may hide.
+
+    Without ``names``, quantiles are counted among the groups. A cell of full weight counts
+    ``unit``.
+    """
+    seen, notes = ~solution.unseen, []
+    hidden = solution.hidden_quantiles(levels, Z)
+    if hidden.any():
+        which = f"{hidden.sum()} quantiles of groups"
+        if names is not None:
+            columns = np.array(names, dtype=object)[hidden.any(axis=1)]
+            which = f"Some quantiles of {listing(columns.tolist())}"
+        notes.append(f"{which} lie where noise hides the cells: one end bounds them.")
+    moments = solution.moments
+    if moments is None or np.isnan(solution.hidden_cells):
+        return tuple(notes)
+    if (np.isfinite(moments.error_std).ravel() & seen).any():
+        hidden_cells = four_digits(round(solution.hidden_cells) * unit)
+        subject = "intervals of means" if quantity == "mean" else f"{quantity}s"
+        notes.append(
+            f"Noise may hide up to {hidden_cells} cells of a column far beyond its tail, on either "
+            f"side: {subject} do not count them."
+        )
     return tuple(notes)
 
 
