@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate
-from tailguard.summaries.far_cells import N_EDGES, add_far_counts, far_edges
+from tailguard.summaries.search import N_FAR_EDGES, add_far_counts, far_edges
 
 N_ROWS = 8_000
 
@@ -77,7 +77,7 @@ def test_cells_beyond_a_tail_are_told_from_those_of_one(side):
 def test_edges_rise_and_leave_zeros_in_one_bin():
     for cells in (np.zeros(100), np.arange(100.0), np.repeat([0.0, 5.0], [90, 10])):
         edges = far_edges(estimate_of(cells), 0.0, 5.0)
-        assert edges.shape == (N_EDGES,)
+        assert edges.shape == (N_FAR_EDGES,)
         assert (np.diff(edges) >= 0.0).all()
         assert not (np.abs(edges) < LEAST_SIZE).any()
     # A cell at the lower end of the range is not beyond it.

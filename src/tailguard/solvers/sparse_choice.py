@@ -36,7 +36,7 @@ FAR_SCORE, LEAST_SHARE = 50.0, 0.5
 CLOSER = 1.0 / 3.0  # the factor of the closer cut of features
 # Limits of a difference: for log-loss, in natural logarithms; otherwise the loss of a residual of
 # so many scales. By trial.
-LARGEST_LOGIT, LARGEST_RESIDUAL = 2.0, 2.0
+LARGEST_DIFFERENCES, LARGEST_RESIDUAL = {Link.LOGIT: 2.0}, 2.0
 SURE = 2.0  # standard deviations of the noise by which a candidate is surely better than another
 # The intercept of the fit is kept unless a score of zero is better by this fraction of the limit:
 # clipped losses prefer the median target.
@@ -74,7 +74,9 @@ def choice_stages(
     if share == 0.0 or isinstance(guarantee, PureDP):
         return ()
     mu = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN) * math.sqrt(share)
-    counted = isinstance(problem.loss, Logistic) and problem.intercept
+    loss = problem.scored
+    counted = problem.intercept and not problem.link.scaled
+    counted = counted and loss is not None and loss.quasi_likelihood
     part = COUNTED if counted else 0.0
     choice = Stage(CHOICE, PURPOSE, mu * math.sqrt(1.0 - part), 1, N_DIFFERENCES)
     if not counted:
@@ -110,9 +112,8 @@ def choose(
     # Scores need no whitened rows, and a square matrix would be large.
     view = View(loss, units, np.eye(units.size, 1), bound=feature_limit)
     closer = replace(view, bound=CLOSER * feature_limit)
-    limit = LARGEST_LOGIT
-    if loss.link is not Link.LOGIT:
-        limit = max(float(loss.value(LARGEST_RESIDUAL, 0.0)), 1e-12)
+    of_residual = max(float(loss.value(LARGEST_RESIDUAL, 0.0)), 1e-12)
+    limit = LARGEST_DIFFERENCES.get(loss.link, of_residual)
     comparison = LossDifferences(loss, (view, view, view, closer, view), limit)
     candidates = np.array([constant, weights, half, weights, zero])
     if not view.reads(candidates):

@@ -170,7 +170,7 @@ def quantiles_of(
     quantiles = solution.quantiles
     assert quantiles is not None
     rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
-    hidden = solution.hidden_quantiles(levels, Z)
+    hidden = quantiles.hidden(levels, Z, solution.unseen)
     for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
         if not unseen:
             values = [estimate.quantile(level, quantiles.noise_std) for level in levels]

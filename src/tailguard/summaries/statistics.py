@@ -31,9 +31,18 @@ from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
 from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
-from tailguard.summaries.far_cells import FAR, N_EDGES, SEEN, add_far_counts, far_edges
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
+from tailguard.summaries.search import (
+    FAR,
+    FAR_SEEN,
+    N_FAR_EDGES,
+    REFINEMENTS,
+    SEARCHES,
+    FoundQuantiles,
+    QuantileSearch,
+    add_far_counts,
+    far_edges,
+)
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
@@ -57,7 +66,6 @@ TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
 # Before products, rows are clipped at this many standard deviations times the root of the number of
 # columns.
 PRODUCT_RADIUS = 1.5
-FAR_OFF = 1.0  # interquartile ranges between a quantile and the only finite end of its interval
 SMALLEST_RADIUS = 1e-250  # its inverse is finite
 
 PURPOSES = {
@@ -190,7 +198,7 @@ class Statistics:
     ) -> ValueHistograms | BoundedMoments | CellProducts | LevelTables | CountOfLevels:
         """Return the query of a stage."""
         if name in {FAR, "moments"}:
-            far = ValueHistograms(self.columns, N_EDGES, self.by)
+            far = ValueHistograms(self.columns, N_FAR_EDGES, self.by)
             return far if name == FAR else BoundedMoments(self.columns, self.by)
         if name == "correlations":
             return CellProducts(self.columns)
@@ -288,7 +296,7 @@ class Statistics:
         sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
         weight = BoundedMoments(self.columns, self.by).weight
         moments = moments_of(estimates, sums, low, high, noise_std, weight, far)
-        return moments, SEEN * far_noise
+        return moments, FAR_SEEN * far_noise
 
     def _by_table(self, counts: FloatArray, total: float) -> tuple[FloatArray, ...]:
         """Return the counts of each table, adjusted so that they sum to ``total``."""
@@ -349,26 +357,6 @@ class SummarySolution(Solution):
     correlation_noise: FloatArray | None = None
     total: float = math.nan
     hidden_cells: float = math.nan
-
-    def hidden_quantiles(self, levels: Sequence[float], z: float) -> BoolArray:
-        """Return which quantiles of columns that are seen, a row per column, noise hides.
-
-        They lie in a bin without an outer end; or one end of their interval is infinite, and the
-        other is farther away than the quartiles are from each other.
-        """
-        estimates = () if self.quantiles is None else self.quantiles.estimates
-        hidden = np.zeros((len(estimates), len(levels)), dtype=np.bool_)
-        for row, estimate, unseen in zip(hidden, estimates, self.unseen, strict=True):
-            if unseen:
-                continue
-            lower, upper = map(float, estimate.at(np.array([0.25, 0.75])))
-            values = estimate.at(np.array(levels))
-            for place, (level, value) in enumerate(zip(levels, values.tolist(), strict=True)):
-                ends = np.array(estimate.interval(level, z))
-                reach = np.abs(ends[np.isfinite(ends)] - value)
-                is_far = reach.size < ends.size and (reach > FAR_OFF * (upper - lower)).any()
-                row[place] = is_far or estimate.is_open(estimate.bin_of(level)[0])
-        return hidden
 
     @property
     def mostly_empty(self) -> BoolArray:
