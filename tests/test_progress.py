@@ -170,7 +170,7 @@ def test_the_log_does_not_tell_how_many_tries_a_search_made(caplog):
     logs = set()
     for seed in range(8):
         search = tg.PrivateSearch(
-            tg.LinearRegression(), {"target": ["mean", "robust"]}, n_tries=3.0,
+            tg.LinearRegression(), {"alpha": [0.0, 0.1]}, n_tries=3.0,
             epsilon=2.0, delta=1e-6, random_state=seed,
         )  # fmt: skip
         with caplog.at_level("DEBUG", logger="tailguard"):

@@ -10,7 +10,7 @@ PRIVACY = ("--epsilon", "5", "--delta", "1e-5")
 FIT = ("--target", "cost", "--features", "age", *PRIVACY)
 COMMANDS = {
     "fit": ("fit", "FILE", *FIT),
-    "search": ("search", "FILE", *FIT, "--try", "target=mean,robust", "--tries", "2"),
+    "search": ("search", "FILE", *FIT, "--try", "alpha=0,0.1", "--tries", "2"),
     "mean": ("mean", "FILE", "--columns", "age,cost", *PRIVACY),
     "describe": ("describe", "FILE", "--columns", "age,cost", *PRIVACY),
     "score": ("score", "MODEL", "FILE", *PRIVACY),

@@ -8,7 +8,7 @@ import tailguard as tg
 
 FLAT = ["--target", "cost", "--features", "age,power"]
 PRIVACY = ["--epsilon", "8", "--delta", "1e-3", "--random-state", "4"]
-TRIED = ["--try", "target=mean,robust", "--try", "fit_intercept=true,false", "--tries", "3"]
+TRIED = ["--try", "alpha=0,0.1", "--try", "fit_intercept=true,false", "--tries", "3"]
 
 
 def test_the_best_of_many_settings_is_the_one_that_python_finds(csv_file, columns, tmp_path, call):
@@ -16,7 +16,7 @@ def test_the_best_of_many_settings_is_the_one_that_python_finds(csv_file, column
     answer = call("search", csv_file, *FLAT, *TRIED, *PRIVACY, "--out", out)
     assert answer.code == 0
     search = tg.PrivateSearch(
-        tg.LinearRegression(), {"target": ["mean", "robust"], "fit_intercept": [True, False]},
+        tg.LinearRegression(), {"alpha": [0, 0.1], "fit_intercept": [True, False]},
         n_tries=3.0, epsilon=8.0, delta=1e-3, random_state=4,
     )  # fmt: skip
     search.fit(np.column_stack([columns["age"], columns["power"]]), columns["cost"])

@@ -102,3 +102,18 @@ def test_a_fit_that_noise_may_have_chosen_says_so(model):
         found = model(n_nonzero=3, **told).fit(X, unlike)
         assert HIDDEN in found.notes_
         assert HIDDEN in found.explain()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_far_cell_is_predicted_as_one_at_its_bound(model, tmp_path):
+    X, y = data(model)
+    fitted = model(n_nonzero=3, **BUDGET, random_state=0).fit(X, y)
+    low, high = fitted.feature_bounds_.T
+    far, within = np.full((1, 60), 1e9), high[None, :]
+    fitted.save(tmp_path / "model.json")
+    for each in (fitted, tg.load(tmp_path / "model.json")):
+        np.testing.assert_array_equal(each.predict(far), each.predict(within))
+        np.testing.assert_array_equal(each.predict(-far), each.predict(low[None, :]))
+    if model is tg.SparseLinearRegression:
+        linear = fitted.set_params(extrapolate="linear")
+        assert abs(linear.predict(far) - linear.predict(within)) > 1e6

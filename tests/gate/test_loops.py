@@ -37,7 +37,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 4))
 y = X[:, 0] + rng.standard_normal(3000)
 searches = {
-    tg.LinearRegression(): {"target": ["mean", "robust"], "fit_intercept": [True, False]},
+    tg.LinearRegression(): {"alpha": [0.0, 0.1], "fit_intercept": [True, False]},
     tg.HuberRegression(): {"threshold": [0.5, 2.0]},
     tg.QuantileRegression(): {"level": [0.3, 0.5]},
     tg.LpRegression(): {"p": [2.0, 3.0]},

@@ -320,7 +320,7 @@ def test_what_is_refused_speaks_of_the_guarantee_that_was_asked_for():
 def test_a_search_counts_once_before_its_tries():
     X, y = table(20_000)
     options = {"n_tries": 3, "epsilon": 2.0, "delta": 1e-6}
-    grid = {"target": ["mean", "robust"]}
+    grid = {"alpha": [0.0, 0.1]}
     search = tg.PrivateSearch(tg.LinearRegression(), grid, **options).fit(X, y)
     names = [release.name for release in search.certificate_.releases]
     assert names.count("number of usable records") == 1

@@ -176,7 +176,7 @@ def test_row_20_peeling(printed):
         )
         return
     known = {"feature_scale": 1.0, "target_scale": 1.0, "threshold": 3.0, "step_size": 0.3}
-    solver = tg.solvers.HardThresholding(n_nonzero=3, n_steps=5, **known)
+    solver = tg.solvers.HardThresholding(n_nonzero=3, n_steps=5, choice_share=0.0, **known)
     for promise, form, noise in (
         (ZCDP, "peeled-gaussian", texts.tao_4(False, 3, rho=RHO)),
         (APPROX, "peeled-laplace", texts.tao_4(False, 3)),

@@ -249,7 +249,7 @@ def test_a_search_says_what_was_chosen():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 2))
     search = tg.PrivateSearch(
-        tg.LinearRegression(), {"target": ["mean", "robust"]}, epsilon=4.0, delta=1e-6
+        tg.LinearRegression(), {"alpha": [0.0, 0.1]}, epsilon=4.0, delta=1e-6
     ).fit(X, X[:, 0])
     page = Page(search.report(curator="me").to_html())
     assert ["curator", "me"] in table(page, "As declared")

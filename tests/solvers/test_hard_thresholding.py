@@ -16,8 +16,10 @@ from tailguard.privacy.events import BoundedRange, Composed, Parallel, Pure, Rep
 from tailguard.privacy.flat_events import flatten
 from tailguard.solvers.hard_thresholding import HardThresholding, std_of
 from tailguard.solvers.registry import plan_for
+from tailguard.solvers.sparse_choice import ALONE, UNSURE
 
 BUDGET = tg.ApproxDP(1.0, 1e-6)
+OF_THE_PAPER = {"feature_limit": 1e100, "choice_share": 0.0}
 
 
 def design(seed, n_rows=20_000, n_features=1000, n_nonzero=5, noise=1.0, unit=1.0):
@@ -71,7 +73,7 @@ def test_without_noise_it_is_the_recursion_of_the_paper(loss_name, n_nonzero, in
     y = y + 0.5 if loss_name == "squared" else (y > 0).astype(float)
     numbers = {"n_steps": 5, "threshold": 3.0}
     solver = HardThresholding(
-        n_nonzero, step_size=step, feature_scale=1.0, target_scale=1.0, **numbers
+        n_nonzero, step_size=step, feature_scale=1.0, target_scale=1.0, **numbers, **OF_THE_PAPER
     )
     solution, _, _ = run(solver, X, y, loss=loss, intercept=intercept)
     expected = recursion(
@@ -102,10 +104,11 @@ def test_the_paper_s_recursion_in_private_units_is_the_same_up_to_units():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_every_step_may_spend_what_one_may(intercept):
     X, y, _ = design(3, n_rows=2_000, n_features=20)
-    solver = HardThresholding(5, feature_scale=1.0, target_scale=1.0)
+    stated = {"feature_scale": 1.0, "target_scale": 1.0} | OF_THE_PAPER
+    solver = HardThresholding(5, **stated)
     ratios = set()
     for n_steps in (1, 4):
-        plan = HardThresholding(5, n_steps, feature_scale=1.0, target_scale=1.0).plan(
+        plan = HardThresholding(5, n_steps, **stated).plan(
             Problem(tg.losses.Squared(), *X.shape, intercept), BUDGET
         )
         (stage,) = plan.stages
@@ -141,7 +144,7 @@ def test_every_step_may_spend_what_one_may(intercept):
 )
 def test_the_form_of_least_noise_is_taken(guarantee, n_nonzero, form):
     X, y, _ = design(4, n_rows=2_000, n_features=20)
-    solver = HardThresholding(n_nonzero, feature_scale=1.0, target_scale=1.0)
+    solver = HardThresholding(n_nonzero, feature_scale=1.0, target_scale=1.0, choice_share=0.0)
     _, plan, gate = run(solver, X, y, guarantee=guarantee, seed=1)
     assert plan.settings["noise"] == form
     assert {release.mechanism for release in gate.books.releases} == {form}
@@ -214,7 +217,7 @@ def test_labels_too():
         loss=tg.losses.Logistic(),
     )
     np.testing.assert_array_equal(np.flatnonzero(solution.coef), support)
-    assert [stage.name for stage in plan.stages] == ["typical size", "descent"]
+    assert [stage.name for stage in plan.stages] == ["typical size", "descent", "choice of fit"]
 
 
 def test_stated_centres_and_scales_are_used():
@@ -226,7 +229,7 @@ def test_stated_centres_and_scales_are_used():
         2, feature_scale=scale.tolist(), feature_center=center, target_scale=1.0, target_center=3.0
     )
     solution, plan, _ = run(solver, center + scale * Z, y, guarantee=tg.GDP(2.0), seed=1)
-    assert [stage.name for stage in plan.stages] == ["descent"]
+    assert [stage.name for stage in plan.stages] == ["descent", "choice of fit"]
     np.testing.assert_allclose(solution.coef * scale, [0.0, 1.0, 0.0, 0.0, -1.0, 0.0], atol=0.15)
 
 
@@ -297,6 +300,8 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent(sentence):
         {"threshold": 1e308},
         {"step_size": 1e-308},
         {"target_scale": 1e-101},
+        {"feature_limit": 0.0},
+        {"choice_share": 1.0},
     ],
 )
 def test_wrong_options_are_one_sentence(options):
@@ -314,3 +319,71 @@ def test_solve_takes_it_by_name_and_object():
         answers.append(engine.run(*plan_for(chosen, problem, BUDGET), gate).coef)
     assert (answers[0] == answers[1]).all()
     assert (answers[0] == answers[2]).all()
+
+
+def far_features(seed, n_rows=4_000):
+    """A target of one column, and columns that often lie far out."""
+    rng = np.random.default_rng(seed)
+    X = rng.lognormal(0.0, 2.0, (n_rows, 8))
+    return X, X[:, 3].clip(0.0, 4.0) + rng.standard_normal(n_rows)
+
+
+@pytest.mark.parametrize("scale", [None, 1.0])
+def test_features_are_cut_in_the_fit_as_in_predictions(scale):
+    X, y = far_features(0)
+    solver = HardThresholding(2, feature_scale=scale, target_scale=scale, choice_share=0.0)
+    solution, plan, _ = run(solver, X, y, seed=1, intercept=True)
+    low, high = solution.feature_bounds.T
+    assert np.isfinite(solution.feature_bounds).all()
+    assert (high < X).any(axis=0).all()
+    if scale is not None:
+        np.testing.assert_allclose(high, plan.settings["feature_limit"])
+        # The fit cannot tell a far cell from one at its bound.
+        held, _, _ = run(solver, np.clip(X, low, high), y, seed=1, intercept=True)
+        np.testing.assert_allclose(held.coef, solution.coef, rtol=1e-9)
+        assert held.intercept == pytest.approx(solution.intercept, rel=1e-9)
+
+
+def test_a_fit_that_loses_to_a_constant_becomes_the_constant():
+    rng = np.random.default_rng(2)
+    X = rng.lognormal(0.0, 1.0, (8_000, 60))  # the step is too long for such columns
+    y = 2.0 + X[:, 7] - X[:, 30] + rng.standard_normal(8_000)
+    harm = {}
+    for share in (0.0, 0.1):
+        solver = HardThresholding(5, choice_share=share)
+        guarantee = tg.ApproxDP(20.0, 1e-6)
+        solution, _, _ = run(solver, X, y, guarantee=guarantee, seed=0, intercept=True)
+        cells = np.clip(X, *solution.feature_bounds.T)
+        score = cells @ solution.coef + solution.intercept
+        harm[share] = np.mean((score - y) ** 2) / np.var(y)
+        assert (ALONE in solution.notes) == (share > 0.0)
+    assert harm[0.0] > 2.0
+    assert harm[0.1] < 1.2
+    assert not solution.coef.any()
+    assert math.isnan(solution.intercept_noise_std)
+
+
+def test_an_unsure_comparison_is_told():
+    X, y, _ = design(12, n_rows=2_000, n_features=20)
+    y = np.random.default_rng(0).permutation(y)
+    for seed in range(3):
+        solution, _, _ = run(HardThresholding(5), X, y, guarantee=BUDGET, seed=seed, intercept=True)
+        assert {ALONE, UNSURE} & set(solution.notes)
+    X, y, _ = design(12, n_features=20)
+    solution, _, _ = run(HardThresholding(5), X, y, guarantee=BUDGET, seed=0, intercept=True)
+    assert solution.notes == ()
+
+
+def test_rare_labels_beside_far_columns_are_no_worse_than_their_share():
+    rng = np.random.default_rng(3)
+    X = rng.lognormal(0.0, 1.5, (8_000, 20))
+    y = (rng.random(8_000) < 0.1).astype(float)
+    told = {"guarantee": BUDGET, "seed": 0, "loss": tg.losses.Logistic(), "intercept": True}
+    losses = {}
+    for share in (0.0, 0.1):
+        solution, _, _ = run(HardThresholding(3, choice_share=share), X, y, **told)
+        score = np.clip(X, *solution.feature_bounds.T) @ solution.coef + solution.intercept
+        losses[share] = np.mean(tg.losses.Logistic().value(score, y))
+    constant = np.mean(tg.losses.Logistic().value(np.log(y.mean() / (1.0 - y.mean())), y))
+    assert losses[0.0] > 1.25 * constant
+    assert losses[0.1] < 1.1 * constant

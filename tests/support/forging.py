@@ -47,9 +47,7 @@ def certificate_of_stopped(ledger):
 
 
 def searched():
-    search = tg.PrivateSearch(
-        tg.LinearRegression(), {"target": ["mean", "robust"]}, epsilon=2.0, delta=1e-6
-    )
+    search = tg.PrivateSearch(tg.LinearRegression(), {"alpha": [0.0, 0.1]}, epsilon=2.0, delta=1e-6)
     return search.fit(X, Y).certificate_
 
 

@@ -120,7 +120,7 @@ class SelectionGate(Gate):
     >>> import tailguard as tg
     >>> x = np.arange(2000.0)
     >>> search = tg.PrivateSearch(
-    ...     tg.LinearRegression(), {"target": ["mean", "robust"]},
+    ...     tg.LinearRegression(), {"alpha": [0.0, 0.1]},
     ...     epsilon=1.0, delta=1e-6, random_state=0,
     ... )
     >>> search.fit(x[:, None], x).certificate_.releases[-1].mechanism

@@ -93,14 +93,19 @@ class CoordinateBound:
 
 
 def score_gradients(
-    loss: Loss | None, units: Units, weights: FloatArray, block: RecordBlock
+    loss: Loss | None,
+    units: Units,
+    weights: FloatArray,
+    block: RecordBlock,
+    feature_limit: float = LARGEST_FEATURE,
 ) -> Iterator[FloatArray]:
     """Yield the gradients of each chunk of records: finite for any input, zero for void records.
 
-    If a slope or an entry of a row overflows in a finite record, it counts as 1e150. A slope that
+    Standardised features are cut to magnitude ``feature_limit``, in scores and in gradients. If a
+    slope or an entry of a row overflows in a finite record, it counts as 1e150. A slope that
     is not a number counts as zero.
     """
-    for scored in units.score(block, weights):
+    for scored in units.score(block, weights, feature_limit=feature_limit):
         slope = (
             np.ones(len(scored.rows)) if loss is None else loss.slope(scored.score, scored.target)
         )
@@ -137,6 +142,7 @@ def bounded_group_sums(
     n_rows: int,
     n_groups: int,
     grid: float,
+    feature_limit: float = LARGEST_FEATURE,
 ) -> IntArray:
     """Add up the bounded gradients of a block on the lattice, with one row per group."""
     totals = np.zeros((n_groups, units.size), dtype=np.int64)
@@ -144,7 +150,7 @@ def bounded_group_sums(
     # Rows that are rounded alone need no chunks: the person of a row, if any, decides its group.
     if block.alone and (n_groups == 1 or block.person is not None):
         for chunk in chunks_of(block):
-            (gradients,) = score_gradients(loss, units, weights, chunk)
+            (gradients,) = score_gradients(loss, units, weights, chunk, feature_limit)
             values = bound.apply_fast(gradients)
             if chunk.weight is not None:
                 values *= chunk.weight[:, None]
@@ -167,7 +173,8 @@ def bounded_group_sums(
         opening, closing = edges[group], edges[group + 1]
         chunk_end = (start // CHUNK_ROWS + 1) * CHUNK_ROWS
         end, step = min(block.n_rows, chunk_end, closing - first), grid * (closing - opening)
-        for gradients in score_gradients(loss, units, weights, block.rows(start, end)):
+        part = block.rows(start, end)
+        for gradients in score_gradients(loss, units, weights, part, feature_limit):
             values = bound.apply_fast(gradients)
             totals[group] += round_to_lattice(values.sum(axis=0), step)
         start = end

@@ -27,7 +27,7 @@ from tailguard.privacy.calibration import Calibration, Sensitivity
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.coordinates import CoordinateBound, bounded_group_sums
 from tailguard.queries.loop import LatticeSum
-from tailguard.queries.units import Units
+from tailguard.queries.units import LARGEST_FEATURE, Units
 
 LARGEST_STATE = 2.0**60  # in lattice steps; larger weights are cut to this
 
@@ -52,6 +52,8 @@ class PeeledStep(GaussianQuery):
     n_nonzero
         The number of entries that are kept. If there are no more features than that, all entries
         are released, and nothing is spent on choosing.
+    feature_limit
+        Standardised features are cut to this magnitude, as in predictions from the result.
 
     Guarantee
     ---------
@@ -84,6 +86,7 @@ class PeeledStep(GaussianQuery):
     threshold: float
     step_size: float
     n_nonzero: int
+    feature_limit: float = LARGEST_FEATURE
 
     name = "largest entries of a gradient step"
     places = "none"
@@ -92,6 +95,7 @@ class PeeledStep(GaussianQuery):
     def __post_init__(self) -> None:
         check_positive("step_size", self.step_size)
         check_integer("n_nonzero", self.n_nonzero, minimum=1)
+        check_positive("feature_limit", self.feature_limit)
         _ = self.bound  # refuses an invalid threshold, before anything is booked
 
     @property
@@ -162,7 +166,11 @@ class PeeledStep(GaussianQuery):
         """Sum the bounded gradients of a block; the state is the weights and ``n_rows``."""
         weights, n_rows = state
         return bounded_group_sums(
-            self.loss, self.units, self.bound, weights, block, n_rows=n_rows, n_groups=1, grid=grid
+            *(self.loss, self.units, self.bound, weights, block),
+            n_rows=n_rows,
+            n_groups=1,
+            grid=grid,
+            feature_limit=self.feature_limit,
         ).ravel()
 
     def parameters(self) -> dict[str, float | int | str]:

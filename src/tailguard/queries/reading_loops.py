@@ -50,13 +50,15 @@ STRIP_ROWS = 128
 
 
 @compiled_loop(
-    *("features", "in vector", "in vector", "in vector", "boolean", "matrix", "vector", "vector"),
+    *("features", "in vector", "in vector", "float64", "in vector", "boolean", "matrix", "vector"),
+    "vector",
     reorders=True,
 )
 def score_rows(
     features: Features,
     center: FloatArray,
     inverse_scale: FloatArray,
+    bound: float,
     weights: FloatArray,
     intercept: bool,
     rows: FloatArray,
@@ -65,7 +67,7 @@ def score_rows(
 ) -> None:
     """Write the standardised row of each record, its score and its squared norm.
 
-    Entries of rows are cut to finite numbers. The squared norm is NaN if a feature is not finite.
+    Entries of rows are cut to ``bound``. The squared norm is NaN if a feature is not finite.
     """
     rows_ahead = 1 + NUMBERS_AHEAD // max(1, center.size)
     for i in range(len(features)):
@@ -75,8 +77,8 @@ def score_rows(
         for j in range(center.size):
             value = np.float64(features[i, j])
             entry = (value - center[j]) * inverse_scale[j]
-            entry = entry if entry < LARGEST_FEATURE else LARGEST_FEATURE
-            entry = entry if entry > -LARGEST_FEATURE else -LARGEST_FEATURE
+            entry = entry if entry < bound else bound
+            entry = entry if entry > -bound else -bound
             rows[i, j] = entry
             score += entry * weights[j]
             square += entry * entry

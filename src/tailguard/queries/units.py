@@ -143,20 +143,29 @@ class Units:
         return self.center.size + int(self.intercept)
 
     def score(
-        self, block: RecordBlock, weights: FloatArray | None = None, row_limit: float = math.inf
+        self,
+        block: RecordBlock,
+        weights: FloatArray | None = None,
+        row_limit: float = math.inf,
+        *,
+        feature_limit: float = LARGEST_FEATURE,
     ) -> Iterator[Scored]:
-        """Read a block chunk by chunk, and score its rows, cut to norm ``row_limit``."""
+        """Read a block chunk by chunk, and score its rows, cut to norm ``row_limit``.
+
+        Before that, standardised features are cut to magnitude ``feature_limit``.
+        """
         features, (target, offset, shifts) = block.features, self._targets(block)
         weights = np.zeros(self.size) if weights is None else weights
         inverse_scale, limit = 1.0 / self.scale, float(row_limit)
+        bound = min(float(feature_limit), LARGEST_FEATURE)
         loop, chunk = score_rows(block.features.dtype), None
         for start in range(0, block.n_rows, CHUNK_ROWS):
             span = slice(start, min(start + CHUNK_ROWS, block.n_rows))
             if chunk is None or len(chunk.rows) != span.stop - start:
                 chunk = Scored(span.stop - start, self.size)
             loop(
-                features[span], self.center, inverse_scale, weights, self.intercept, chunk.rows,
-                chunk.score, chunk.square,
+                features[span], self.center, inverse_scale, bound, weights, self.intercept,
+                chunk.rows, chunk.score, chunk.square,
             )  # fmt: skip
             cut_rows()(
                 target[span], offset[span], shifts, limit, chunk.square, chunk.score, chunk.known,

@@ -13,9 +13,9 @@ steps (``solvers/limits.py``).
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from tailguard.checks import (
     check_between,
     check_finite,
     check_given,
-    check_positive,
     require,
-    shown,
 )
 from tailguard.gate import Gate
 from tailguard.gate.engine import SolverExample
@@ -44,7 +42,23 @@ from tailguard.sets.sparse_ball import SparseBall
 from tailguard.solvers.limits import LEFT, STEP_COUNTS, choose_sparse_limits
 from tailguard.solvers.options import check_ranges
 from tailguard.solvers.session import BudgetSession
-from tailguard.solvers.units import SharedScale
+from tailguard.solvers.sparse_choice import (
+    CHOICE,
+    LABELS,
+    MOST_COMPARED,
+    SparseChoice,
+    choice_stages,
+    choose,
+    start_of,
+)
+from tailguard.solvers.stated_units import (
+    LARGEST,
+    PerColumn,
+    check_scale,
+    column_vector,
+    per_column,
+)
+from tailguard.solvers.units import UNREAD, SharedScale
 
 BLOCK_MAP = "hard thresholding"
 """Name of the partition into blocks."""
@@ -113,11 +127,6 @@ HIDDEN = (
     "predictions may be worse than a constant"
 )
 
-# Limits of public scales: the product of two such numbers is a finite float.
-SMALLEST, LARGEST = 1e-100, 1e100
-
-PerColumn = float | Sequence[float] | FloatArray
-
 
 @dataclass(frozen=True)
 class HardThresholding:
@@ -139,6 +148,12 @@ class HardThresholding:
         needs them.
     units_share
         The share of ``mu**2`` that is spent on units.
+    feature_limit
+        Features are cut to this many scales about their centre, in the fit and, as
+        ``feature_bounds``, in predictions; 1e100 cuts nothing.
+    choice_share
+        The share of ``mu**2`` that is spent on comparing the fit with a constant, so that the worse
+        is not kept; 0 compares nothing. Pure DP compares nothing.
 
     Guarantee
     ---------
@@ -171,17 +186,20 @@ class HardThresholding:
     target_scale: float | None = None
     target_center: float = 0.0
     units_share: float = 0.1
+    feature_limit: float | None = None
+    choice_share: float = 0.1
 
     example: ClassVar[SolverExample] = SolverExample(SparseBall(2))
 
     def __post_init__(self) -> None:
         """Check the public numbers."""
         check_ranges(self)
-        check_given(self, _check_scale, "threshold", "step_size", "target_scale")
-        center = _per_column("feature_center", self.feature_center, check_finite)
+        check_between("choice_share", self.choice_share, 0.0, 0.9)
+        check_given(self, check_scale, "threshold", "step_size", "target_scale", "feature_limit")
+        center = per_column("feature_center", self.feature_center, check_finite)
         object.__setattr__(self, "feature_center", center)
         if self.feature_scale is not None:
-            scale = _per_column("feature_scale", self.feature_scale, _check_scale)
+            scale = per_column("feature_scale", self.feature_scale, check_scale)
             object.__setattr__(self, "feature_scale", scale)
 
     def plan(self, problem: Problem, guarantee: Guarantee) -> Plan:
@@ -195,9 +213,10 @@ class HardThresholding:
             usable = promise.gaussian_mu() * (1.0 - BUDGET_MARGIN) * math.sqrt(self.units_share)
             units = units.seen_by_column(usable)
             unit_stages = units.stages(usable)
+        comparison = choice_stages(self.choice_share, problem, guarantee, promise)
         probe = PeeledStep(problem.scored, units.stated, 1.0, 1.0, n_nonzero)
         counts = probe.n_selected, probe.n_free
-        form, ratio = self.form(promise, unit_stages, *counts)
+        form, ratio = self.form(promise, (*unit_stages, *comparison), *counts)
         limits = choose_sparse_limits(
             problem,
             ratio,
@@ -214,11 +233,12 @@ class HardThresholding:
             solver="hard-thresholding",
             problem=problem,
             guarantee=guarantee,
-            stages=(*unit_stages, descent),
+            stages=(*unit_stages, *comparison[:-1], descent, *comparison[-1:]),
             settings={
                 "n_nonzero": n_nonzero,
                 "threshold": limits.threshold,
                 "step_size": limits.step_size,
+                "feature_limit": self.feature_limit or limits.feature_limit,
                 "largest_noise": limits.largest_noise,
                 "noise": form,
                 "noise_over_sensitivity": std_of(form) / ratio,
@@ -248,12 +268,18 @@ class HardThresholding:
             threshold=float(settings["threshold"]),
             step_size=float(settings["step_size"]),
             n_nonzero=int(settings["n_nonzero"]),
+            feature_limit=float(settings["feature_limit"]),
         )
         blocks = gate.partition(BLOCK_MAP, descent.n_blocks)
         points = np.zeros((descent.n_blocks + 1, query.units.size))
+        if LABELS in plan.by_name:
+            points[0] = start_of(gate, plan.stage(LABELS), query.units)
         for step in range(descent.n_blocks):
             points[step + 1] = gate.ask(query, points[step], descent, block=blocks[step])
-        return _sparse_solution(plan, query, points[1:])
+        chosen = SparseChoice(points[-1], query.feature_limit)
+        if CHOICE in plan.by_name:
+            chosen = choose(gate, plan.stage(CHOICE), query, points[0], points[-1])
+        return _sparse_solution(plan, query, points[1:], chosen)
 
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
@@ -297,44 +323,14 @@ class HardThresholding:
     def _units(self, problem: Problem) -> SharedScale:
         """Return the stated units, and mark those to release."""
         stated = Units(
-            _vector("feature_center", self.feature_center, problem.n_features),
-            _vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
+            column_vector("feature_center", self.feature_center, problem.n_features),
+            column_vector("feature_scale", self.feature_scale or 1.0, problem.n_features),
             problem.intercept,
             self.target_center if self.target_scale else 0.0,
             self.target_scale or 1.0,
         )
         releases_target = self.target_scale is None and problem.link.scaled
         return SharedScale(problem, stated, self.feature_scale is None, releases_target)
-
-
-def _per_column(name: str, value: Any, check: Callable[[str, object], float]) -> PerColumn:
-    """Return one number or a tuple of numbers, all checked."""
-    try:
-        entries = np.asarray(value)
-    except ValueError:  # rows of several lengths
-        entries = np.empty(0)
-    if entries.ndim == 0:
-        return check(name, value)
-    if not entries.size:
-        raise InputError(f"{name} must be one number, or one for each column; got {shown(value)}.")
-    return tuple(check(name, entry) for entry in entries.ravel().tolist())
-
-
-def _check_scale(name: str, value: object) -> float:
-    """Check a scale: outside these limits the noise of a step might not be a finite float."""
-    check_positive(name, value)
-    return check_between(name, value, SMALLEST, LARGEST)
-
-
-def _vector(name: str, value: PerColumn, n_features: int) -> FloatArray:
-    """Return one number per column."""
-    entries = np.asarray(value, dtype=np.float64)
-    if entries.ndim and entries.shape != (n_features,):
-        raise InputError(
-            f"{name} must be one number, or one for each of the {n_features} columns; got "
-            f"{entries.size} numbers."
-        )
-    return np.array(np.broadcast_to(entries, n_features))
 
 
 def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
@@ -345,15 +341,17 @@ def _most_coordinates(problem: Problem, n_steps: int | None) -> int:
         for by_column in (False, True)
     )
     most = max(sum(stage.coordinates for stage in units.stages(1.0)) for units in both)
-    return most + (n_steps or max(STEP_COUNTS)) * problem.size
+    return most + (n_steps or max(STEP_COUNTS)) * problem.size + MOST_COMPARED
 
 
-def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solution:
-    """Map the last weights and their predicted noise back to the user's units."""
+def _sparse_solution(
+    plan: Plan, query: PeeledStep, points: FloatArray, chosen: SparseChoice
+) -> Solution:
+    """Map the chosen weights and their predicted noise back to the user's units."""
     loss, units, problem = query.loss, query.units, plan.problem
     assert loss is not None
     descent = plan.stage("descent")
-    weights = points[-1]
+    weights = chosen.weights
     coef, intercept = units.coefficients(weights, loss.link)
     coef, intercept = np.nan_to_num(coef), float(np.nan_to_num(intercept))
     if problem.constraint is not None:
@@ -362,12 +360,17 @@ def _sparse_solution(plan: Plan, query: PeeledStep, points: FloatArray) -> Solut
     remaining = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
     sensitivity = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
     noise = sensitivity * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(remaining)
-    gain = units.gain(loss.link)
+    gain = chosen.noise * units.gain(loss.link)
     coef_std = np.where(coef == 0.0, np.nan, gain * noise / units.scale)
     intercept_std = gain * noise if units.intercept else 0.0
     # If there is no signal, the entries with the largest noise are chosen.
-    kept = weights[: problem.n_features]
+    kept = points[-1][: problem.n_features]
     largest = float(plan.settings["largest_noise"])
     hidden = bool(kept @ kept <= np.count_nonzero(kept) * largest**2)
-    notes = (HIDDEN,) * hidden
-    return Solution(coef, intercept, plan, coef_std, intercept_std, points, notes=notes)
+    half = np.where(units.scale == UNREAD, math.inf, chosen.feature_limit * units.scale)
+    bounds = np.column_stack([units.center - half, units.center + half])
+    return Solution(
+        *(coef, intercept, plan, coef_std, intercept_std, points),
+        notes=(HIDDEN,) * hidden + chosen.notes,
+        feature_bounds=None if query.feature_limit >= LARGEST else bounds,
+    )

@@ -71,6 +71,8 @@ STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan chooses one of t
 FEWEST_BLOCK_ROWS = 50
 STEP = 0.6  # over the typical curvature: heavy-tailed columns have variances up to 3 here
 LEFT = 0.4  # share of the distance that remains after one step
+# Features are cut at this many times the size at which a typical slope reaches the threshold.
+FEATURES_CUT = 3.0
 SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
 TINIEST = 1e-30  # if curvature is smaller, a step overflows
 EULER = 0.5772156649  # the mean of the largest of d Gumbel variables is log d plus this
@@ -86,12 +88,15 @@ class SparseLimits:
         As the solver's parameters.
     largest_noise
         The expected largest noise among all entries of a step.
+    feature_limit
+        The magnitude to which features are cut, in private units.
     """
 
     n_steps: int
     threshold: float
     step_size: float
     largest_noise: float
+    feature_limit: float
 
 
 def typical_slope(loss: Loss) -> float:
@@ -136,6 +141,7 @@ def choose_sparse_limits(
         multiple = min(max(multiple, SMALLEST_THRESHOLD), LARGEST_THRESHOLD)
         clip = threshold or multiple * slope
         error = (slope / clip) ** 2 + noise * clip / slope
-        limits = SparseLimits(count, clip, step_size, step_size * noise * clip)
+        cut = FEATURES_CUT * clip / slope
+        limits = SparseLimits(count, clip, step_size, step_size * noise * clip, cut)
         candidates.append((LEFT**count + error, limits))
     return min(candidates, key=lambda candidate: candidate[0])[1]

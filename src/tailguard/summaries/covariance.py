@@ -32,7 +32,8 @@ class VarianceResult(SummaryResult):
     noise_std
         Standard deviation of the privacy noise of each variance, and of what it may hide: cells
         above one in a column that looks like zeros and ones; infinite, with a note, if cells
-        between zero and one show that it is none.
+        between zero and one show that it is none. Cells beyond the range do not count: a note says
+        how many noise may hide there.
 
     Examples
     --------

@@ -25,8 +25,8 @@ SEEN, SURE, BEYOND, DEVIATIONS = 3.0, 10.0, 4.0, 2.0
 HARDLY_ANY = 0.02
 # Of a column of zeros and others, up to which share of the others their tail must be followed; and
 # which share of them must lie beyond a point for them to count as one value just beyond it. By
-# trial: of intervals without this rule only half held the mean.
-FOLLOWED, ONE_VALUE = 0.12, 0.9
+# trial: of intervals without this rule only half held the mean. And the factor of their error.
+FOLLOWED, ONE_VALUE, WIDER = 0.08, 0.9, 1.5
 # If the shape of a tail is larger, the mean counts as unknown. From shape 1 on no mean exists.
 HEAVIEST = 0.7
 # Of a column of zeros and ones: the least share above one that noise may hide, in standard
@@ -234,6 +234,7 @@ def _excess_above(
         for end, each in ((last, shares), (last, most), (sure, most))
     )
     unsure = math.hypot(lost, max(others) - lost) if math.isfinite(lost) else math.inf
+    unsure *= WIDER if mostly_zeros and not one_value else 1.0
     return (lost, unsure) if math.isfinite(unsure) else (0.0, math.inf)
 
 
@@ -269,8 +270,11 @@ def moments_of(
     high: FloatArray,
     noise_std: float,
     weight: float,
+    far: Sequence[bool] = (),
 ) -> ColumnMoments:
     """Return moments from the sums of cells and of squares, in units of half the range.
+
+    Where ``far`` cells were counted that no bin places, the error of the mean is infinite.
 
     ``noise_std`` is the noise of the sums of cells. The noise of the sums of squares is smaller by
     the factor ``weight``. The sampling variance of a mean is
@@ -292,6 +296,8 @@ def moments_of(
     std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
     cut = [clipping_bias_of(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
+    if len(far):
+        unsure = np.where(np.reshape(far, shape), math.inf, unsure)
     # If all cells are zero or one, all squares are one in these units. If squares are smaller, some
     # cells lie between, so others may lie beyond.
     binary = np.reshape([each.like_indicator for each in estimates], shape)

@@ -170,13 +170,11 @@ def quantiles_of(
     quantiles = solution.quantiles
     assert quantiles is not None
     rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
+    hidden = quantiles.hidden(levels, Z, solution.unseen)
     for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
         if not unseen:
             values = [estimate.quantile(level, quantiles.noise_std) for level in levels]
-            # In a column of zeros and ones, an open bin does not show where its quantile is.
-            beyond = [estimate.is_open(estimate.bin_of(level)[0]) for level in levels]
-            hidden = np.array(beyond) & estimate.like_indicator
-            rows[0, i] = np.where(hidden, math.nan, np.maximum.accumulate(values))
+            rows[0, i] = np.where(hidden[i], math.nan, np.maximum.accumulate(values))
             z = [Z if 0.0 < level < 1.0 else Z_OF_ALL for level in levels]
             rows[1:, i] = np.transpose([*map(estimate.interval, levels, z)])
     return rows[0], rows[1], rows[2]

@@ -14,9 +14,8 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
-from tailguard.array_types import BoolArray
 from tailguard.checks import InputError, check_choice, named_arguments, shown
-from tailguard.data.declarations import listing, restricted
+from tailguard.data.declarations import restricted
 from tailguard.data.design import weights_by_schema
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.missing import notes_of_table
@@ -31,6 +30,7 @@ from tailguard.ledger.cap import within_filter
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.queries.level_tables import Indicators, n_codes
+from tailguard.summaries.results import all_notes
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 P = ParamSpec("P")
@@ -221,10 +221,9 @@ def released(
     requested = resolve_guarantee(epsilon=epsilon, delta=delta, guarantee=guarantee)
     promise = within_filter(requested, ledger)
     rule = RecordRule(check_records, on_unusable, any_cell=True)
-    persons = {"keys": person, "max_rows": max_rows}
     read_options = {"reads": reads, "columns": columns, "row_id": row_id, "order": order}
     read_options |= {"sample_weight": sample_weight, "weight_bound": weight_bound}
-    read_options |= {"persons": persons}
+    read_options["persons"] = {"keys": person, "max_rows": max_rows}
     inputs = X if isinstance(X, Inputs) else read_features(X, schema, **read_options)
     table = SummaryTable.of(inputs)
     solver = replace(make(table), weighted=inputs.weight is not None)
@@ -245,7 +244,8 @@ def released(
     solution = solved.solution
     assert isinstance(solution, SummarySolution)
     if not solution.notes:
-        notes = notes_of(None if solver.by else table.names_of(solver.columns), solution, quantity)
+        names = None if solver.by else table.names_of(solver.columns)
+        notes = all_notes(names, solution, quantity, solver.levels, table.unit)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
@@ -283,96 +283,3 @@ def read_features(
             f"finite number; got {shown(inputs.weight.bound)}."
         )
     return inputs
-
-
-def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) -> tuple[str, ...]:
-    """Describe which columns noise hides, which means or variances are uncertain, and why.
-
-    Without ``names``, count them among the groups.
-    """
-    if names is None:
-        return group_notes(solution, quantity)
-    hidden, empty, notes = solution.unseen, solution.mostly_empty, []
-    if (hidden & empty).any():
-        notes.append(
-            f"Most cells of {listing(_where(names, hidden & empty))} are empty or no numbers: "
-            "declare levels, turn them into numbers, or leave the column out."
-        )
-    if (hidden & ~empty).any():
-        columns = listing(_where(names, hidden & ~empty))
-        notes.append(f"The budget was too small to see the size of {columns}.")
-    if solution.moments is not None:
-        unknown, unbounded, no_noise = _uncertain(solution, quantity)
-        if unknown.any():
-            columns = listing(_where(names, unknown))
-            notes.append(
-                f"The {quantity} of {columns} is withheld: noise hides how large the cells above "
-                "zero are. If they are all 1, declare the levels 0 and 1."
-            )
-        if no_noise.any():
-            columns = listing(_where(names, no_noise))
-            notes.append(
-                f"The noise of the variance of {columns} has no bound: most cells are zero and "
-                "some lie between zero and one, so noise may hide cells beyond one, which would "
-                "decide it."
-            )
-        if unbounded.any():
-            columns = listing(_where(names, unbounded))
-            state = "has no interval" if quantity == "mean" else "is that of clipped cells"
-            notes.append(
-                f"The {quantity} of {columns} {state}: cells so far out that noise hides them "
-                "may decide it. Quantiles have intervals."
-            )
-    if solution.correlation is not None:
-        alike = np.isnan(np.diag(solution.correlation)) & ~hidden
-        if alike.any():
-            notes.append(
-                f"Correlations with {listing(_where(names, alike))} are withheld: noise hides how "
-                "far these cells differ from each other, if they do."
-            )
-    return tuple(notes)
-
-
-def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
-    """Count the columns of groups that noise hides, and the means or variances in doubt."""
-    hidden, notes = solution.unseen, []
-    if hidden.any():
-        notes.append(
-            f"Noise hides {hidden.sum()} of {hidden.size} columns of groups: most of these groups "
-            "are too small, or empty."
-        )
-    if solution.moments is not None:
-        unknown, unbounded, no_noise = _uncertain(solution, quantity)
-        if unknown.any():
-            notes.append(
-                f"{unknown.sum()} of {hidden.size} {quantity}s of groups are withheld, or hold "
-                "only if their cells above zero are all 1: noise hides how large these are."
-            )
-        if no_noise.any():
-            notes.append(
-                f"The noise of {no_noise.sum()} of {hidden.size} variances of groups has no bound: "
-                "most cells are zero and some lie between zero and one, so noise may hide cells "
-                "beyond one, which would decide them."
-            )
-        if unbounded.any():
-            state = "have no interval" if quantity == "mean" else "are those of clipped cells"
-            notes.append(
-                f"{unbounded.sum()} of {hidden.size} {quantity}s of groups {state}: cells so "
-                "far out that noise hides them may decide them."
-            )
-    return tuple(notes)
-
-
-def _uncertain(solution: SummarySolution, quantity: str) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Return which moments are withheld, which far cells may decide, and which noise is unknown."""
-    moments = solution.moments
-    assert moments is not None
-    seen = ~solution.unseen
-    unknown = moments.unknown.ravel() & seen
-    unbounded = np.isinf(moments.error_std).ravel() & seen & ~unknown
-    no_noise = np.isinf(moments.variance_noise).ravel() & seen & ~unknown & (quantity != "mean")
-    return unknown, unbounded & ~no_noise, no_noise
-
-
-def _where(names: list[str], chosen: BoolArray) -> list[str]:
-    return [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]

@@ -182,7 +182,8 @@ class ScoreStatistics(Statistics):
     def of(cls, loss: Loss | Multinomial, model: str = "") -> Self:
         """Return the statistics of a score for a loss; its columns are scores and targets."""
         columns = (TARGET,) if loss.link.scaled else (SCORE, TARGET)
-        return cls(columns, moments=True, spend={"moments": ROUGH}, loss=loss, model=model)
+        rough = {"moments": ROUGH}
+        return cls(columns, moments=True, far=False, spend=rough, loss=loss, model=model)
 
     @property
     def _labels(self) -> bool:

@@ -12,7 +12,7 @@ Proposition 2.1 (post-processing); Benjamini and Hochberg 1995 (which columns ar
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -32,7 +32,17 @@ from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
 from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
+from tailguard.summaries.search import (
+    FAR,
+    FAR_SEEN,
+    N_FAR_EDGES,
+    REFINEMENTS,
+    SEARCHES,
+    FoundQuantiles,
+    QuantileSearch,
+    add_far_counts,
+    far_edges,
+)
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
@@ -48,7 +58,8 @@ that a table of pure noise shows a column.
 # root of the number of columns, divided by the number of records. For quantiles: 1.5 records over a
 # density of 0.3. For moments: a range of 4 standard deviations. If quantiles only give a range,
 # they count less.
-QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR = 5.0, 1.0, 8.0
+# The count of far cells gets about a tenth of what moments and quantiles get.
+QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR, FAR_ERROR = 5.0, 1.0, 8.0, 1.2
 # The total weight may be imprecise, because every histogram counts all cells as well. A total plus
 # the second number of standard deviations is an upper bound.
 TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
@@ -58,6 +69,7 @@ PRODUCT_RADIUS = 1.5
 SMALLEST_RADIUS = 1e-250  # its inverse is finite
 
 PURPOSES = {
+    FAR: "how many cells lie beyond the range of a mean",
     "moments": "means and spreads of cells clipped to a private range",
     "correlations": "products of pairs of standardised cells",
     "levels": "how many records have each declared level",
@@ -88,6 +100,8 @@ class Statistics:
         For a histogram: the number of bins in a private range, or the public edges.
     spend
         Maps names of statistics to factors on their parts of the budget.
+    far
+        Whether cells beyond the range of moments are counted before.
     weighted
         Whether records have weights. If so, their total is released before the search.
     """
@@ -103,6 +117,7 @@ class Statistics:
     edges: tuple[tuple[float, ...], ...] = ()
     spend: Mapping[str, float] = field(default_factory=dict)
     weighted: bool = False
+    far: bool = True
 
     purposes: ClassVar[Mapping[str, str]] = PURPOSES
 
@@ -128,6 +143,7 @@ class Statistics:
         errors = {
             "quantiles": quantile_error * math.sqrt(n_columns) if self.search else 0.0,
             "moments": MOMENT_ERROR * math.sqrt(n_columns) if self.moments else 0.0,
+            FAR: FAR_ERROR * math.sqrt(n_columns) if self.moments and self.far else 0.0,
             "correlations": PRODUCT_RADIUS**2 * n_columns if self.products else 0.0,
             "levels": math.sqrt(2.0 * len(self.tables)),
             "histogram": math.sqrt(2.0 * n_columns) if self.bins or self.edges else 0.0,
@@ -181,8 +197,9 @@ class Statistics:
         self, name: str
     ) -> ValueHistograms | BoundedMoments | CellProducts | LevelTables | CountOfLevels:
         """Return the query of a stage."""
-        if name == "moments":
-            return BoundedMoments(self.columns, self.by)
+        if name in {FAR, "moments"}:
+            far = ValueHistograms(self.columns, N_FAR_EDGES, self.by)
+            return far if name == FAR else BoundedMoments(self.columns, self.by)
         if name == "correlations":
             return CellProducts(self.columns)
         if name == "levels":
@@ -223,19 +240,15 @@ class Statistics:
             largest_total = min(total + SURELY_MORE * total_std, largest_total)
         if self.search is not None:
             quantiles = self.search.run(plan, gate, largest_total)
-            if not self.by:
-                full_totals = [e.total for e in quantiles.estimates if e.settle(total, total_std)]
-                total = float(np.mean(full_totals)) if self.weighted and full_totals else total
+            estimates = quantiles.estimates
+            full = [] if self.by else [e for e in estimates if e.settle(total, total_std)]
+            if self.moments:
+                asked = self._query("moments"), n_rows, gate.n_features, stages["moments"].asked
+                moments, hidden_cells = self._moments_of(estimates, ask, noise_std_of(*asked))
+                solution = replace(solution, moments=moments, hidden_cells=hidden_cells)
+            total = float(np.mean([e.total for e in full])) if self.weighted and full else total
             solution = replace(solution, quantiles=quantiles, total=total)
         estimates = () if solution.quantiles is None else solution.quantiles.estimates
-        if self.moments:
-            query, asked = BoundedMoments(self.columns, self.by), stages["moments"].asked
-            noise_std = noise_std_of(query, n_rows, gate.n_features, asked)
-            ranges = np.array([best_range(each, noise_std) for each in estimates])
-            low, high = np.moveaxis(ranges.reshape(-1, len(self.columns), 2), 2, 0)
-            sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
-            moments = moments_of(estimates, sums, low, high, noise_std, query.weight)
-            solution = replace(solution, moments=moments)
         if self.products:
             assert solution.moments is not None
             moments = solution.moments
@@ -260,6 +273,30 @@ class Statistics:
             counts, noise_std = ask("histogram", edges)
             solution = replace(solution, counts=(counts, edges), noise_std=noise_std)
         return solution
+
+    def _moments_of(
+        self,
+        estimates: Sequence[DistributionEstimate],
+        ask: Callable[[str, Any], tuple[FloatArray, float]],
+        noise_std: float,
+    ) -> tuple[ColumnMoments, float]:
+        """Release counts of far cells, then moments in the range that follows from them.
+
+        ``noise_std`` is the noise of moments. The second result is how many far cells noise hides.
+        """
+        ranges = [best_range(each, noise_std) for each in estimates]
+        far, far_noise = [False] * len(ranges), math.nan
+        if self.far:
+            pairs = zip(estimates, ranges, strict=True)
+            edges = np.array([far_edges(each, *ends) for each, ends in pairs])
+            counts, far_noise = ask(FAR, edges)
+            far = add_far_counts(estimates, edges, counts, far_noise)
+            ranges = [best_range(each, noise_std) for each in estimates]
+        low, high = np.moveaxis(np.reshape(ranges, (-1, len(self.columns), 2)), 2, 0)
+        sums, _ = ask("moments", ((low + high) / 2.0, (high - low) / 2.0))
+        weight = BoundedMoments(self.columns, self.by).weight
+        moments = moments_of(estimates, sums, low, high, noise_std, weight, far)
+        return moments, FAR_SEEN * far_noise
 
     def _by_table(self, counts: FloatArray, total: float) -> tuple[FloatArray, ...]:
         """Return the counts of each table, adjusted so that they sum to ``total``."""
@@ -308,6 +345,8 @@ class SummarySolution(Solution):
         Standard deviation of the privacy noise of each correlation.
     total
         The number of records, or their total weight, in parts of the bound.
+    hidden_cells
+        How many far cells of a column noise may hide on each side of the range of its mean.
     """
 
     quantiles: FoundQuantiles | None = None
@@ -317,6 +356,7 @@ class SummarySolution(Solution):
     noise_std: float = math.nan
     correlation_noise: FloatArray | None = None
     total: float = math.nan
+    hidden_cells: float = math.nan
 
     @property
     def mostly_empty(self) -> BoolArray:

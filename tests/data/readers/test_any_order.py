@@ -208,7 +208,7 @@ def test_a_search_over_rows_without_an_order_is_refused_before_anything_is_spent
     schema = tg.Schema(features=COLUMNS, target="cost", row_id="policy")
     search = tg.PrivateSearch(
         tg.LinearRegression(schema=schema),
-        {"target": ["mean", "robust"]},
+        {"alpha": [0.0, 0.1]},
         epsilon=2.0,
         delta=1e-6,
         ledger=ledger,

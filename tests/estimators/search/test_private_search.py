@@ -149,7 +149,7 @@ def test_one_expected_try_is_one_fit_with_its_score():
 
 
 MODELS = {
-    "linear": (tg.LinearRegression(), {"target": ["mean", "robust"]}, Y),
+    "linear": (tg.LinearRegression(), {"alpha": [0.0, 0.1]}, Y),
     "huber": (tg.HuberRegression(), {"threshold": [0.5, 2.0]}, Y),
     "quantile": (tg.QuantileRegression(level=0.8), {"fit_intercept": [True, False]}, Y + 9.0),
     "lp": (tg.LpRegression(), {"p": [3.0, 4.0]}, Y),
@@ -320,3 +320,13 @@ def test_units_are_gaussian_releases_of_their_share(fitted):
     assert {type(stage.asked) for stage in fitted.plan_.units.stages} == {Gaussian}
     share = (fitted.plan_.units.total_mu / fitted.plan_.selection.mu) ** 2
     assert share == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "candidates", [{"target": ["mean", "robust"]}, [{"target": "robust"}, {"alpha": 0.1}]]
+)
+def test_targets_of_two_kinds_are_refused(candidates):
+    """Clipped scores took the robust fit, which was worse than a constant."""
+    with pytest.raises(tg.InputError, match="candidates must have the same target"):
+        search(candidates, tg.LinearRegression()).fit(X, Y)
+    search([{"target": "robust"}], tg.LinearRegression()).fit(X, Y)

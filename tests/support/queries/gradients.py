@@ -153,6 +153,9 @@ def peeled_step():
     yield Example("peeled-step/keeps-1", step, ZERO, *exact, SQUARED)
     far = PeeledStep(SQUARED, RAW, threshold=1e200, step_size=1e-200, n_nonzero=2)
     yield Example("peeled-step/huge", far, ZERO, (1e100,) * 4, (1e100, 0, 0, -1e100), SQUARED)
+    # Features are cut to a half, so targets of 4 bring entries to the threshold.
+    cut = PeeledStep(SQUARED, RAW, threshold=2.0, step_size=0.5, n_nonzero=1, feature_limit=0.5)
+    yield Example("peeled-step/cut", cut, ZERO, (9.0, 9, 9, 4.0), (9.0, 9, 9, -4.0), SQUARED)
     step = PeeledStep(SQUARED, skewed_units(True), threshold=3.0, step_size=0.25, n_nonzero=2)
     # In these units the slope is -3 and 3, and so is the last entry.
     intercept = (0.5, -1.0, 0.0, 6.25), (0.5, -1.0, 0.0, -5.75)

@@ -244,7 +244,7 @@ def search(
     [bold]Examples[/bold]
 
     \b
-      tailguard search claims.csv --target cost --try target=mean,robust \
+      tailguard search claims.csv --target cost --try alpha=0,0.1 \
           --try fit_intercept=true,false --epsilon 2 --delta 1e-6 \
           --out model.json
 
@@ -253,7 +253,7 @@ def search(
     >>> from tailguard.cli.app import run
     >>> _ = Path("costs.csv").write_text("age,cost" + 2000 * "\n30,2.5\n60,1.5")
     >>> options = "--target cost --epsilon 2 --delta 1e-6 --tries 3 --out best.json"
-    >>> run(f"search costs.csv --try target=mean,robust {options}".split())  # doctest: +ELLIPSIS
+    >>> run(f"search costs.csv --try alpha=0,0.1 {options}".split())  # doctest: +ELLIPSIS
     Nothing is declared of age, ...
     """
     declared, table, schema = _read(file, given)

@@ -60,6 +60,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         An estimator of the library, without privacy parameters of its own.
     candidates
         A list of dicts of parameters, or a dict of lists: then every combination is a candidate.
+        All have one ``target``, since a score cannot compare ``"mean"`` with ``"robust"``.
     n_tries
         The expected number of tries. With more tries, the best candidate is more likely to be
         tried, but each try has less budget.
@@ -113,11 +114,11 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
     >>> import tailguard as tg
     >>> claims = tg.datasets.insurance_claims(n_rows=5000, seed=0)
     >>> search = tg.PrivateSearch(
-    ...     tg.LinearRegression(), {"target": ["mean", "robust"]},
+    ...     tg.LinearRegression(), {"alpha": [0.0, 0.1]},
     ...     n_tries=3, epsilon=2.0, delta=1e-6,
     ... )
     >>> search = search.fit(claims.features, claims.target)
-    >>> search.best_params_["target"] in ("mean", "robust")
+    >>> search.best_params_["alpha"] in (0.0, 0.1)
     True
     >>> search.certificate_.total.epsilon <= 2.0
     True
@@ -327,4 +328,10 @@ def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]
                 f"candidates must name parameters among {', '.join(map(repr, allowed))}; "
                 f"got {shown(name)}."
             )
+    targets = {str(each.get("target", getattr(model, "target", None))) for each in candidates}
+    require(
+        len(targets) == 1,
+        "candidates must have the same target: 'mean' and 'robust' estimate different numbers, and "
+        "a score cuts large losses, so it prefers 'robust' whichever predicts the mean better.",
+    )
     return candidates

@@ -156,9 +156,9 @@ def sparse(facts: Facts, *, n_nonzero: int, n_kept: int | None = None) -> Theore
     least = facts.into(formula, n_nonzero=n_nonzero)
     knobs: dict[str, Any] = {"n_nonzero": n_kept, "threshold": threshold, "n_steps": n_steps}
     knobs |= {"step_size": 2.0 / (3.0 * smoothness), "feature_scale": 1.0, "target_scale": 1.0}
-    solver = HardThresholding(**knobs)
-    if facts.prints:
-        solver = PrintedHardThresholding(**knobs, asked=facts.guarantee)
+    knobs |= {"feature_limit": 1e100, "choice_share": 0.0}  # neither is in the paper
+    printed = partial(PrintedHardThresholding, asked=facts.guarantee)
+    solver = (printed if facts.prints else HardThresholding)(**knobs)
     return _sparse_theorem(facts, least, solver)
 
 
