@@ -90,7 +90,8 @@ def test_the_ledger_is_shown_listed_exported_and_verified(ledger, csv_file, tmp_
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_names_of_releases_fit_into_the_terminal(ledger, csv_file, call, monkeypatch, width):
-    call("mean", csv_file, *MEAN, "--ledger", ledger)
+    several = ["--columns", "cost,age,power"]
+    call("mean", csv_file, *MEAN, *several, "--ledger", ledger)
     monkeypatch.setenv("COLUMNS", str(width))
     lines = call("ledger", "history", ledger).out.splitlines()
     named = [line for line in lines if line.startswith("        ")]

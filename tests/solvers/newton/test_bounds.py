@@ -181,7 +181,7 @@ def test_a_column_that_is_not_read_has_no_bounds():
 
 
 def test_solvers_that_read_features_as_they_are_have_no_bounds():
-    solver = tg.SparseLinearRegression(**BUDGET, n_nonzero=2)
+    solver = tg.LinearRegression(**BUDGET, solver=tg.solvers.NoisyGradientDescent(step_size=0.1))
     assert solver.fit(X, SCORE).feature_bounds_ is None
     assert solver.predict(np.full((1, 3), 1e9))[0] == pytest.approx(
         1e9 * solver.coef_.sum() + solver.intercept_

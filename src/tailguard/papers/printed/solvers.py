@@ -85,6 +85,7 @@ class PrintedHardThresholding(HardThresholding):
     """
 
     asked: Guarantee | None = None
+    choice_share: float = 0.0  # the paper compares no fits
 
     def form(
         self, promise: Guarantee, earlier: Sequence[Stage], n_selected: int, n_free: int
