@@ -371,7 +371,7 @@ def notes_of_far(
     if hidden.any():
         which = f"{hidden.sum()} quantiles of groups"
         if names is not None:
-            which = f"Some quantiles of {listing(_where(names, hidden.any(axis=1)))}"
+            which = f"Some quantiles of {listing(_where(names, np.any(hidden, axis=1)))}"
         notes.append(f"{which} lie where noise hides the cells: one end bounds them.")
     moments = solution.moments
     if moments is None or np.isnan(solution.hidden_cells):

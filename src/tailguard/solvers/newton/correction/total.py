@@ -83,8 +83,8 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
         relative = math.hypot(relative, move)
     # The noise along the constant is now that of the total.
     along, total_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]
-    noise = np.hstack([fit.noise - along @ (along.T @ fit.noise), total_noise])
-    fit = replace(fit, noise=noise)
+    noises = np.hstack([fit.noise - along @ (along.T @ fit.noise), total_noise])
+    fit = replace(fit, noise=noises)
     if not counts:
         return fit.noted(
             f"the constant was calibrated; the standard error that this leaves is {relative:.2g}"
