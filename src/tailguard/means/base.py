@@ -25,8 +25,9 @@ from tailguard.queries.base import Query, calibration_for
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
-MOST = 0.5
-# Times the noise. By simulation at epsilon 4, about one light-tailed column in ten is noted, too.
+MOST_CELLS = 0.5  # from this share on, a note says "most"
+# A bias is noted from this multiple of the noise on. By simulation at epsilon 4, about one
+# light-tailed column in ten is noted, too.
 LARGE_BIAS = 6.0
 
 
@@ -292,7 +293,7 @@ class MeanSolution(Solution):
                     "from zero, and its mean is a guess, whose error is not stated"
                 )
             elif share > 0.0:
-                cells = "most" if share > MOST else f"about {share:.2g} of the"
+                cells = "most" if share > MOST_CELLS else f"about {share:.2g} of the"
                 notes.append(
                     f"noise hides how far {cells} cells of {name} lie; those far out are clipped, "
                     "and noise_std leaves this bias out"
