@@ -92,7 +92,8 @@ class Blend:
 
     The clip levels of a fit minimise the error of predictions, so the fit has less noise than the
     corrected weights, but a clipping bias. The distance between both, less the part from noise,
-    estimates this bias.
+    estimates the size of this bias. Clipping biases directions most in which contributions vary
+    most, so the bias is assumed to have their covariance.
 
     Attributes
     ----------
@@ -136,15 +137,16 @@ class Blend:
         """
         root = rounds.curvature.root
         gain, noise = root.T @ rounds.gain, rounds.curvature.inflation * rounds.noise
-        others = others + noise**2 * gain @ gain.T
+        covariance = gain @ gain.T  # of contributions, but for its size
+        others = others + noise**2 * covariance
         others += rounds.remaining * root.T @ rounds.inverse @ root
         fit_noise, distance = root.T @ fit.noise, root.T @ (rounds.mean - rounds.start)
         fit_covariance, identity = fit_noise @ fit_noise.T, np.eye(len(distance))
         known = fit_covariance + others
         known_std = math.sqrt(2.0 * float((known**2).sum()))
         squared_distance = float(distance @ distance) + caution * known_std
-        squared_bias = max(0.0, squared_distance - float(np.trace(known))) / len(distance)
-        prior = fit_covariance + squared_bias * identity
+        bias = max(0.0, squared_distance - float(np.trace(known))) / float(np.trace(covariance))
+        prior = fit_covariance + bias * covariance
         weight = np.linalg.solve(prior + others, prior).T
         blended_noise = np.hstack([(identity - weight) @ fit_noise, noise * weight @ gain])
         back = np.linalg.inv(root.T)
