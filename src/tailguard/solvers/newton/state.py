@@ -222,6 +222,9 @@ class Estimate:
         Whether the rounds converged.
     step
         The move of each weight from the starts of the last rounds to their average.
+    mean_row
+        The mean of standardised rows times their curvature; with an intercept its last number is
+        the mean curvature.
     """
 
     weights: FloatArray
@@ -231,6 +234,7 @@ class Estimate:
     unresolved: BoolArray
     settled: bool
     step: FloatArray
+    mean_row: FloatArray
 
     def moving(self) -> BoolArray:
         """Return which weights the last rounds moved by many standard errors.

@@ -212,6 +212,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBia
         unresolved=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
         step=geometry.matrix @ rounds.step,
+        mean_row=geometry.inverse.T @ curvature.matrix @ geometry.inverse[:, -1],
     )
 
 
