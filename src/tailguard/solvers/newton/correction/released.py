@@ -2,10 +2,16 @@
 
 A record's contribution to the gradient is its slope times its row; for squares the slope is the
 residual. Rounds clip slopes and rows at the levels that are best for predictions, so they follow
-the bulk of the records. The correction multiplies contributions by ``T = V^(-1/2)``, where ``V`` is
-their released covariance, and cuts the lengths of the products. So the ratio of noise to sampling
-error is the same in every direction. One high level is enough, and a histogram of lengths shows
-what this level still cuts.
+the bulk of the records. The correction multiplies contributions by a matrix ``T``, and cuts the
+lengths of the products. One high level is enough, and a histogram of lengths shows what this level
+still cuts.
+
+In coordinates in which the curvature is one, ``T = V^(-1/4)``, where ``V`` is the released
+covariance of contributions. If contributions are cut at a fixed multiple of their root mean square
+length, the squared noise is proportional to ``tr(T V T) tr(T^(-2))``, which is least for this
+``T``, by the inequality of Cauchy and Schwarz. ``V^(-1/2)`` would make the ratio of noise to
+sampling error the same in every direction, but directions of far contributions, whose variance is
+hardly known, would determine the level of all others.
 
 Curvature and covariance are each released twice: coarsely, and again in the metric of the first
 release. In that metric fewer rows are far longer than others, so the cut can be closer. The
@@ -251,7 +257,7 @@ class Metric:
     Attributes
     ----------
     first, last
-        Symmetric matrices ``T1`` and ``T2``. Contributions are multiplied by ``T = T1 T2``.
+        Matrices ``T1`` and ``T2``. Contributions are multiplied by ``T = T1 T2``.
     moments
         Second moments of contributions times ``T1``.
     tail
@@ -270,8 +276,10 @@ class Metric:
 
     @property
     def scale(self) -> float:
-        """A rough ratio of the length of contributions times ``T`` to that times ``T1``."""
-        return math.sqrt(max(float((self.last**2).sum()) / len(self.last), 1e-12))
+        """The ratio of the typical length of contributions times ``T`` to that times ``T1``."""
+        values, vectors = self.moments.spectrum
+        square = float(((vectors.T @ self.last) ** 2).sum(axis=1) @ values)
+        return math.sqrt(max(square / max(float(values.sum()), 1e-300), 1e-12))
 
     def covariance(self) -> FloatArray:
         """Return the covariance of contributions times ``T``, with a tail and a noise margin."""
@@ -289,17 +297,20 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     The curvature of a likelihood replaces the first release.
     """
     view, state, most_noise = contributions(session, fit), fit.weights, CONTRIBUTIONS_NOISE
-    if session.loss.link.curved:
-        first = _inverse_root(curvature.matrix)
-    else:
+    root = _power(curvature.matrix, -0.5)  # times this, rows have unit second moments
+    inner = np.eye(len(root))
+    if not session.loss.link.curved:
         names = "contribution lengths", "contribution moments"
-        coarse = _release_moments(session, view, state, names, most_noise)
-        first = _inverse_root_of_covariance(coarse)
+        by_root = view.through(view.whitening @ root)
+        coarse = _release_moments(session, by_root, state, names, most_noise)
+        inner = _balanced(coarse.raised(_floor(coarse), 1.0))
+    first, back = root @ inner, np.linalg.inv(inner)
     again = view.through(view.whitening @ first)
     names = "contribution lengths again", "contribution moments again"
     moments = _release_moments(session, again, state, names, most_noise)
     tail = _tail(session, fit, moments.lengths, curvature, first)
-    last = _inverse_root_of_covariance(moments, tail.least_variance(view.width))
+    floor = max(_floor(moments), tail.least_variance(view.width))
+    last = back @ _balanced(back @ moments.raised(floor, 1.0) @ back)
     return Metric(first, last, moments, tail)
 
 
@@ -308,7 +319,7 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
 
     This releases the lengths of contributions.
     """
-    view, first = contributions(session, fit), _inverse_root(curvature.matrix)
+    view, first = contributions(session, fit), _power(curvature.matrix, -0.5)
     view = view.through(view.whitening @ first)
     lengths = _release_lengths(session, view, fit.weights, "contribution lengths")
     identity = np.eye(view.width)
@@ -321,10 +332,17 @@ def contributions(session: FitSession, fit: Fit) -> View:
     return replace(fit.geometry.view, loss=session.loss).contributions()
 
 
-def _inverse_root(matrix: FloatArray) -> FloatArray:
-    """Return the inverse root of a positive definite matrix."""
+def _power(matrix: FloatArray, power: float) -> FloatArray:
+    """Return a power of a positive definite matrix."""
     values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-300))) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, 1e-300) ** power) @ vectors.T)
+
+
+def _balanced(covariance: FloatArray) -> FloatArray:
+    """Return the matrix ``T`` for a covariance of contributions; their mean variance becomes 1."""
+    matrix = _power(covariance, -0.25)
+    variance = float(np.trace(matrix @ covariance @ matrix)) / len(matrix)
+    return np.asarray(matrix / math.sqrt(variance))
 
 
 def _tail(
@@ -353,8 +371,7 @@ def _tail(
     return Tail(lengths, residuals * math.sqrt(square), slopes.distribution.mass, least)
 
 
-def _inverse_root_of_covariance(moments: Moments, least: float = 0.0) -> FloatArray:
-    """Return the inverse root of a covariance whose eigenvalues are at least ``least``."""
+def _floor(moments: Moments) -> float:
+    """Return the least eigenvalue of a covariance; lower ones are raised to it."""
     mean = max(float(moments.spectrum[0].mean()), 1e-12)
-    floor = max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean, least)
-    return moments.raised(floor, -0.5)
+    return max(COVARIANCE_FLOOR * moments.edge, LEAST_COVARIANCE * mean)

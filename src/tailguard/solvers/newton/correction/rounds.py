@@ -138,7 +138,7 @@ def run_rounds(
         inverse_root, starts, arrivals, len(position) * typical_noise**2, miss
     )
     spread = float(np.linalg.norm(shares))
-    # Contributions times T have variance one along each direction; this is the error of a sample.
+    # The mean variance of contributions times T is one; this is the error of a sample.
     sampling_std = math.sqrt(1.0 / n_rows - 1.0 / session.problem.n_rows)
     inverse = root @ shortening.matrix @ root.T
     return Rounds(
