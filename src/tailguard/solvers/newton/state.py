@@ -222,9 +222,8 @@ class Estimate:
         Whether the rounds converged.
     step
         The move of each weight from the starts of the last rounds to their average.
-    mean_row
-        The mean of standardised rows times their curvature; with an intercept its last number is
-        the mean curvature.
+    mean_curvature
+        The mean curvature of records, with an intercept.
     """
 
     weights: FloatArray
@@ -234,7 +233,7 @@ class Estimate:
     unresolved: BoolArray
     settled: bool
     step: FloatArray
-    mean_row: FloatArray
+    mean_curvature: float
 
     def moving(self) -> BoolArray:
         """Return which weights the last rounds moved by many standard errors.

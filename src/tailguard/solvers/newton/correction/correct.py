@@ -195,7 +195,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
 def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Estimate:
     """Return corrected weights and the errors of noise, sampling, clipping, convergence."""
     geometry, curvature, metric = fit.geometry, rounds.curvature, rounds.metric
-    gain = geometry.matrix @ rounds.gain
+    gain, constant = geometry.matrix @ rounds.gain, geometry.inverse[:, -1]
     lengths = np.linalg.norm(gain, axis=1)
     directions = gain / np.maximum(lengths, 1e-300)[:, None]
     sampling = gain @ metric.covariance() @ gain.T / session.problem.n_rows
@@ -212,7 +212,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBia
         unresolved=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
         step=geometry.matrix @ rounds.step,
-        mean_row=geometry.inverse.T @ curvature.matrix @ geometry.inverse[:, -1],
+        mean_curvature=float(constant @ curvature.matrix @ constant),
     )
 
 

@@ -59,7 +59,7 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     """Move the intercept so that slopes average zero."""
     counts, paid_error = session.loss.canonical, 0.0
     corrected = fit.estimate if fit.estimate is not None and fit.estimate.settled else None
-    known = float(corrected.mean_row[-1]) if corrected else fit.clipping.rows.weight
+    known = corrected.mean_curvature if corrected else fit.clipping.rows.weight
     if counts:
         zero_mean = ZERO_MEAN_SCORE * np.eye(fit.weights.size)[-1]
         known = fit.geometry.mean_target
@@ -102,10 +102,8 @@ def _std_of_constant(session: FitSession, fit: Fit, known: float) -> float:
     Without a corrected fit it is the noise of the rounds and the bias of clipping, of which the
     histogram shows a part and may hide another. No histogram shows the bias of amounts.
     """
-    estimate = fit.estimate
-    if estimate is not None and estimate.settled:
-        variance = float(estimate.mean_row @ estimate.whole() @ estimate.mean_row)
-        return math.sqrt(variance) / max(float(estimate.mean_row[-1]), 1e-300)
+    if fit.estimate is not None and fit.estimate.settled:
+        return math.sqrt(float(fit.estimate.whole()[-1, -1]))
     slopes, geometry, limit = fit.clipping.slopes, fit.geometry, fit.clipping.slope_limit
     shown = session.loss.canonical and slopes.seen and np.isfinite(fit.noise).all()
     if not shown:
