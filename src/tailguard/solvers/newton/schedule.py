@@ -64,9 +64,9 @@ FEATURE_BOUNDS = {
 }
 CORRECTION = {
     "curvature of rows": 0.06, "row lengths again": 0.03, "curvature of rows again": 0.09,
-    "contribution lengths": 0.04, "contribution moments": 0.09,
-    "contribution lengths again": 0.07, "contribution moments again": 0.10,
-    "contribution rounds": 0.48, "far contributions": 0.04,
+    "contribution lengths": 0.04, "contribution moments": 0.05,
+    "contribution lengths again": 0.07, "contribution moments again": 0.06,
+    "contribution rounds": 0.56, "far contributions": 0.04,
 }  # fmt: skip
 """Releases of the correction by contributions, as shares of the budget ``mu**2`` for it."""
 CORRECTION_OF_LIKELIHOOD = {
