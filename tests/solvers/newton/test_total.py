@@ -130,6 +130,22 @@ def test_a_move_counts_as_an_error_where_the_correction_did_not_settle(monkeypat
     assert abs(move) < model.total_error_ < 1.5 * np.hypot(errors[-1], move)
 
 
+def test_so_it_does_for_amounts(monkeypatch):
+    """A stated error of .16 left totals a twentieth of what they should be."""
+    rng, mean_slope = np.random.default_rng(0), total._mean_slope
+
+    def moved_slope(*given):
+        slope, *told = mean_slope(*given)
+        return slope - 0.5, *told
+
+    monkeypatch.setattr(total, "_mean_slope", moved_slope)
+    monkeypatch.setattr(Rounds, "settled", property(lambda self: False))
+    X, y = rng.standard_normal((20_000, 2)), rng.gamma(2.0, 0.5, 20_000)
+    model = tg.GammaRegression(epsilon=2.0, delta=1e-6, random_state=0).fit(X, y)
+    (note,) = (note for note in model.notes_ if "standard error" in note)
+    assert float(note.split()[-1]) > 0.9 * abs(model.intercept_) > 0.3
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("rate", "epsilon", "n_columns"), [(0.03, 1.0, 14), (0.2, 0.5, 14)])
 def test_stated_errors_hold_where_events_are_rare(rate, epsilon, n_columns):

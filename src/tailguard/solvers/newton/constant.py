@@ -187,7 +187,9 @@ def mean_target(
     """Release the mean target of a likelihood, and the mean exposure: 1 without exposures.
 
     It is released at ``stage`` if steps follow, else with the rest of the budget. If the mean is
-    below a multiple of its noise, it is raised to that multiple.
+    below a multiple of its noise, it is raised to that multiple. Void records count as zeros in
+    both. Total weights and exposures omit them; else the mean is divided by the share of usable
+    records. With counts, whose rounds move the constant far, that was no better.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
@@ -200,8 +202,11 @@ def mean_target(
     units = replace(units, intercept=True)
     view = View(CANONICAL[problem.link], units, constant, bound=session.shares.bound)
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
-    noise = least * float(session.noise_of(query, stage)[0])
-    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0])
+    counts = log and session.loss.canonical
+    whole = exposed or problem.has_weights or counts
+    share = 1.0 if whole else session.gate.usable_share
+    noise = least * float(session.noise_of(query, stage)[0]) / share
+    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0]) / share
     if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise), 1.0
