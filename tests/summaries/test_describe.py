@@ -257,18 +257,6 @@ def test_no_number_is_shown_as_minus_zero():
     assert reported_table("", ("a",), [(-0.0,), (-0.5,)]).rows == (("0",), ("-0.5",))
 
 
-def test_notes_count_what_noise_hides_in_groups():
-    """Otherwise dashes and infinite ends stand in the table without a reason."""
-    data = table().assign(region=np.where(np.arange(N_ROWS) < 5, "south", "north"))
-    data["first"] = np.random.default_rng(0).pareto(0.9, N_ROWS)
-    found = tg.describe(data, by="region", schema=SCHEMA, random_state=1, **PROMISE)
-    notes = " ".join(found.notes)
-    assert f"Noise hides {found.suppressed.sum()} of 12 columns of groups" in notes
-    unbounded = np.isinf(found.mean_high) & ~found.suppressed
-    assert unbounded.any()
-    assert f"{unbounded.sum()} of 12 means of groups have no interval" in notes
-
-
 @pytest.mark.parametrize("call", [tg.describe, tg.quantile, tg.mean])
 def test_constants_for_missing_cells_are_stated(call):
     """They count as cells: the mean of gaps filled with 0 is not that of the other cells."""

@@ -121,21 +121,6 @@ def test_a_gap_leaves_other_cells_alone():
     assert abs(result.value[1, 2] - 1.0) < 0.1
 
 
-def test_what_noise_hides_has_no_number_and_a_note():
-    data = table()[["normal"]].assign(words="x")
-    result = tg.quantile(data, 0.5, random_state=3, **PROMISE)
-    assert np.isnan(result.value[1, 0])
-    assert abs(result.value[0, 0] - 1e4) < 1.0
-    assert "Most cells of words are empty or no numbers: declare levels" in result.notes[-1]
-
-
-def test_a_column_too_few_to_be_seen_owes_it_to_the_budget():
-    data = table()[["normal"]].head(400)
-    result = tg.quantile(data, 0.5, guarantee=tg.GDP(0.02), random_state=0)
-    assert np.isnan(result.value[0, 0])
-    assert "The budget was too small to see the size of normal" in result.notes[-1]
-
-
 def test_a_table_of_words_alone_stops_early():
     with pytest.raises(tg.UnusableTableError, match="turn it into numbers"):
         tg.quantile(pd.DataFrame({"a": ["x"] * 5_000}), **PROMISE)

@@ -31,18 +31,15 @@ from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
 from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
-from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.search import (
+from tailguard.summaries.exceedances import (
     FAR,
     FAR_SEEN,
     N_FAR_EDGES,
-    REFINEMENTS,
-    SEARCHES,
-    FoundQuantiles,
-    QuantileSearch,
     add_far_counts,
     far_edges,
 )
+from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
+from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""

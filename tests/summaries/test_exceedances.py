@@ -6,7 +6,7 @@ import pytest
 
 import tailguard as tg
 from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate
-from tailguard.summaries.search import N_FAR_EDGES, add_far_counts, far_edges
+from tailguard.summaries.exceedances import N_FAR_EDGES, add_far_counts, far_edges
 
 N_ROWS = 8_000
 
