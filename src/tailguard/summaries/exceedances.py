@@ -24,7 +24,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.summaries.distribution import LEAST_SIZE, DistributionEstimate
+from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.octaves import LEAST_SIZE
 from tailguard.summaries.search import SEARCHED_UNEVENNESS
 
 FAR = "far cells"

@@ -30,7 +30,7 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
+from tailguard.summaries.distribution import DistributionEstimate
 from tailguard.summaries.exceedances import (
     FAR,
     FAR_SEEN,
@@ -39,6 +39,7 @@ from tailguard.summaries.exceedances import (
     far_edges,
 )
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
+from tailguard.summaries.octaves import OCTAVES, WINDOWS, zero_if_tiny
 from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
