@@ -1,4 +1,4 @@
-"""Quantiles, histograms and counts by the public names: accuracy, intervals, gaps and refusals."""
+"""Quantiles by the public name: accuracy, intervals, gaps and refusals."""
 
 import numpy as np
 import pandas as pd
@@ -170,46 +170,6 @@ def test_groups_have_rows_of_their_own():
         tg.quantile(data, 0.5, **told | {"by": "whole"})
 
 
-def test_histograms_count_cells_between_public_edges_and_in_a_private_range():
-    data = table()
-    public = tg.histogram(data, edges=[0.5, 1.5], schema=SCHEMA, random_state=4, **PROMISE)
-    exact = np.histogram(data["whole"], [-np.inf, 0.5, 1.5, np.inf])[0]
-    assert public.counts.shape == (3, 3)
-    np.testing.assert_allclose(public.counts[2], exact, atol=6.0 * public.noise_std)
-    private = tg.histogram(data, 8, schema=SCHEMA, random_state=4, **PROMISE)
-    assert private.counts.shape == (3, 10)
-    low, high = private.edges[0, [0, -1]] - 1e4
-    assert -3.0 < low < -1.5
-    assert 1.5 < high < 3.0
-    assert abs(private.counts[0].sum() - N_ROWS) < 6.0 * private.noise_std * 10**0.5
-    assert len(private.to_frame()) == 30
-
-
-@pytest.mark.parametrize(
-    ("where", "meets"),
-    [
-        ({"region": "north"}, lambda r: r == "north"),
-        ({"region": ["south", "other"]}, lambda r: r in ("south", "moon")),
-        ({"region": "missing"}, pd.isna),
-    ],
-)
-def test_counts_are_of_records_with_one_of_the_levels(where, meets):
-    data = table()
-    result = tg.count(data, where, schema=SCHEMA, random_state=5, **PROMISE)
-    exact = sum(map(meets, data["region"]))
-    assert abs(result.value - exact) < 6.0 * result.noise_std
-    assert result.low <= result.value <= result.high
-    assert result.noise_std < 5.0
-
-
-def test_an_edge_beside_zeros_is_zero():
-    """It was shown as 6.8e-49."""
-    cost = np.where(np.arange(20_000) % 3 == 0, 0.0, np.exp(np.linspace(0.0, 5.0, 20_000)))
-    found = tg.histogram(pd.DataFrame({"cost": cost}), 8, random_state=0, **PROMISE)
-    assert found.edges[0, 0] == 0.0
-    assert found.counts[0, 0] == pytest.approx(20_000 / 3, abs=100)
-
-
 @pytest.mark.parametrize("summary", [tg.describe, tg.quantile, tg.histogram, tg.variance])
 def test_columns_that_make_groups_need_not_be_chosen_too(summary):
     options = {"by": "region", "schema": SCHEMA, "random_state": 0, **PROMISE}
@@ -224,16 +184,6 @@ def test_columns_that_make_groups_need_not_be_chosen_too(summary):
     [
         (lambda: tg.quantile(table(), [0.5, 2.0], **PROMISE), "q must be"),
         (lambda: tg.quantile(table(), [], **PROMISE), "q must have 1 to 99 levels"),
-        (lambda: tg.histogram(table(), 0, **PROMISE), "bins .* must be"),
-        (lambda: tg.histogram(table(), [0, 1], **PROMISE), "edges= for public ones"),
-        (
-            lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
-            "edges must be finite and rise",
-        ),
-        (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
-        (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
-        (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),
-        (lambda: tg.count(table(), [], schema=SCHEMA, **PROMISE), "where must map"),
         (lambda: tg.quantile(table(), 0.5), "epsilon"),
         (
             lambda: tg.quantile(table()[["region"]], schema=SCHEMA, **PROMISE),

@@ -17,6 +17,7 @@ and Roth 2014, Proposition 2.1 (the whole estimate is post-processing).
 
 import math
 from functools import cached_property
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -34,6 +35,8 @@ from tailguard.summaries.octaves import (
     zero_if_tiny,
 )
 
+Z = NormalDist().inv_cdf(0.975)
+"""Half the width of a 95 % interval, in standard deviations."""
 EXACT = 0.5  # records: the standard deviation of a known count
 BESIDE = 0.05  # part of an interval's width, beyond each end, where common values are searched
 # A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,

@@ -34,12 +34,10 @@ from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoment
 from tailguard.queries.histograms import Bins
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.distribution import DistributionEstimate, Z
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
-Z = 1.959964
-"""Half the width of a 95 % interval, in standard deviations."""
 SEEN = 4.0  # a mean must exceed this many standard deviations of its noise to be a divisor
 # Octaves of deviances, in units of a typical deviance of a constant: from rounding errors to the
 # far tail.

@@ -192,7 +192,7 @@ class FoundQuantiles:
             too_wide = max(
                 NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE
             )
-            is_open = place in (0, estimate.mass.size - 1)
+            is_open = estimate.is_open(place)
             if mass > least and high - low > too_wide and not is_open:
                 return True
         return False
