@@ -221,6 +221,20 @@ def test_an_interval_holds_the_estimate_and_has_no_end_where_no_edge_bounds_it()
     assert estimate.interval(0.999, 9.0)[1] == math.inf
 
 
+def test_a_quantile_without_one_end_is_hidden_where_it_is_far_from_the_other():
+    """In interquartile ranges, of 50 here; in an open bin as well as in any other."""
+    estimate = known_bins([100] * 100)
+    for level, value in ((0.95, 95.0), (0.9999, 99.0)):
+        assert not estimate.hides(level, value, (0.0, 100.0))
+        assert not estimate.hides(level, value, (value - 74.0, math.inf))
+        assert estimate.hides(level, value, (value - 76.0, math.inf))
+        assert estimate.hides(level, value, (-math.inf, value + 76.0))
+        assert estimate.hides(level, value, (-math.inf, math.inf))
+    zeros = DistributionEstimate(counted(np.zeros(1_000), OCTAVES), 1.0, 1_000)
+    assert zeros.like_indicator
+    assert zeros.hides(1.0, 4.0, (4.0, math.inf))
+
+
 def test_an_interval_takes_in_a_value_right_beyond_an_end_about_which_much_lies():
     """Noise puts a part of those who have it with the values below."""
     edges = [0.0, 0.5, 0.97, 0.99, 0.9985, 0.9995, 1.0, 1.02, 2.0]

@@ -121,6 +121,51 @@ def test_a_gap_leaves_other_cells_alone():
     assert abs(result.value[1, 2] - 1.0) < 0.1
 
 
+def test_an_outer_quantile_far_beyond_the_cells_is_not_shown():
+    """The inner end of the last bin, a power of two such as 2048, was shown for an age."""
+    hidden = 0
+    for seed in range(6):
+        ages = np.random.default_rng(seed).integers(18, 90, (900, 5)).astype(float)
+        found = tg.describe(ages, epsilon=0.5, delta=1e-6, random_state=seed)
+        last = found.quantiles[0, :, -1]
+        beyond = np.isnan(last) & ~found.suppressed[0]
+        hidden += beyond.sum()
+        assert np.isinf(found.quantiles_high[0, beyond, -1]).all()
+        assert (last[~np.isnan(last)] <= 256.0).all()
+        assert beyond.any() <= any("noise hides the cells" in note for note in found.notes)
+    assert hidden
+
+
+@pytest.mark.long
+def test_most_hidden_quantiles_are_off_by_an_interquartile_range_and_few_of_those_shown():
+    """Nearly half of the hidden ones were within one, when an open bin alone hid a quantile."""
+    hidden, shown = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        table = np.column_stack(
+            [
+                rng.normal(50.0, 10.0, 1_200),
+                rng.lognormal(0.0, 1.0, 1_200),
+                rng.uniform(size=1_200),
+                rng.integers(18, 91, 1_200),
+                rng.standard_t(2, 1_200),
+            ]
+        )
+        own = np.quantile(table, LEVELS, axis=0).T
+        for epsilon in (0.2, 0.4):
+            found = tg.quantile(table, LEVELS, epsilon=epsilon, delta=1e-6, random_state=seed)
+            solution = found.solved.solution
+            for i in np.flatnonzero(~solution.unseen):
+                values = solution.quantiles.estimates[i].at(np.array(LEVELS))
+                errors = np.abs(values - own[i]) / (own[i, 3] - own[i, 1])
+                is_hidden = np.isnan(found.value[i])
+                hidden += (errors[is_hidden] > 1.0).tolist()
+                shown += (errors[~is_hidden] > 1.0).tolist()
+    assert len(hidden) >= 30
+    assert np.mean(hidden) > 0.7
+    assert np.mean(shown) < 0.05
+
+
 def test_a_table_of_words_alone_stops_early():
     with pytest.raises(tg.UnusableTableError, match="turn it into numbers"):
         tg.quantile(pd.DataFrame({"a": ["x"] * 5_000}), **PROMISE)

@@ -28,7 +28,7 @@ from tailguard.data.readers.rows_per_person import rows_per_person as counted_ro
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.distribution import Z
-from tailguard.summaries.quantile import checked_levels, quantiles_of
+from tailguard.summaries.quantile import checked_levels
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
@@ -325,7 +325,7 @@ def _description(
     mean, below, above, std = np.full((4, *shape), math.nan)
     if solution.quantiles is not None:
         usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
-        estimated = quantiles_of(solution, levels)
+        estimated = solution.quantiles.quantiles_at(levels, solution.unseen)
         quantiles = np.reshape(estimated, (3, *shape, len(levels)))
     if solution.moments is not None:
         moments = solution.moments

@@ -37,6 +37,15 @@ from tailguard.summaries.octaves import (
 
 Z = NormalDist().inv_cdf(0.975)
 """Half the width of a 95 % interval, in standard deviations."""
+Z_OF_ALL = 4.0
+"""The same for levels 0 and 1: the ends of a column are sought among all edges, and the noise at
+one or more of 800 edges exceeds this in 5 % of runs.
+"""
+MOST_MARGIN = 1.5
+"""The largest distance of a shown quantile from the only finite end of its interval, in
+interquartile ranges. By trial: at this distance every other quantile is off by more than one
+interquartile range.
+"""
 EXACT = 0.5  # records: the standard deviation of a known count
 BESIDE = 0.05  # part of an interval's width, beyond each end, where common values are searched
 # A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,
@@ -287,6 +296,20 @@ class DistributionEstimate:
         if math.isfinite(high - low):
             low, high = self._with_values_beside(low, high)
         return zero_if_tiny(low), zero_if_tiny(high)
+
+    def hides(self, level: float, value: float, ends: tuple[float, float]) -> bool:
+        """Whether a quantile with this interval is more likely far off than near.
+
+        It is shown if both ends are finite, or if it is near the finite one. In a column of zeros
+        and ones, an open bin does not show where its quantile is.
+        """
+        finite = [end for end in ends if math.isfinite(end)]
+        if len(finite) == 2:
+            return False
+        if not finite or (self.like_indicator and self.is_open(self.bin_of(level)[0])):
+            return True
+        lower, upper = map(float, self.at(np.array([0.25, 0.75])))
+        return abs(finite[0] - value) > MOST_MARGIN * (upper - lower)
 
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
         """Extend an interval to a near edge if cells are far denser just beyond an end than inside.

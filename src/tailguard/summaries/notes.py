@@ -119,7 +119,9 @@ def notes_of_far(
     """
     seen, notes = ~solution.unseen, []
     found = solution.quantiles
-    hidden = np.zeros((0, 0), bool) if found is None else found.hidden(levels, 1.96, ~seen)
+    hidden = np.zeros((0, 0), bool)
+    if found is not None:
+        hidden = np.isnan(found.quantiles_at(levels, ~seen)[0]) & seen[:, None]
     if hidden.any():
         which = f"{hidden.sum()} quantiles of groups"
         if names is not None:

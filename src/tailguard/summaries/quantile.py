@@ -6,7 +6,6 @@ Karwa and Vadhan 2018, Section 3 (finite-sample intervals without bounds); Hay, 
 Suciu 2010, Section 4 (one consistent distribution function).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -16,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between
-from tailguard.summaries.distribution import Z
 from tailguard.summaries.released import (
     RunOptions,
     SummaryTable,
@@ -24,11 +22,8 @@ from tailguard.summaries.released import (
     summary,
 )
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
-from tailguard.summaries.statistics import Statistics, SummarySolution
+from tailguard.summaries.statistics import Statistics
 
-# The same for levels 0 and 1: the ends of a column are sought among all edges, and the noise at one
-# or more of 800 edges exceeds this in 5 % of runs.
-Z_OF_ALL = 4.0
 MOST_LEVELS = 99  # per column; more quantiles would be mostly noise
 
 
@@ -137,8 +132,8 @@ def quantile(
         return Statistics(table.needs_numbers(), table.groups(by)[1], levels)
 
     solved, solution, table = released(X, make, by=by, **options)
-    value, low, high = quantiles_of(solution, levels)
     assert solution.quantiles is not None
+    value, low, high = solution.quantiles.quantiles_at(levels, solution.unseen)
     groups, names = table.rows(by)
     return QuantileResult(
         solved=solved,
@@ -159,20 +154,3 @@ def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
     if not 1 <= levels.size <= MOST_LEVELS:
         raise InputError(f"{name} must have 1 to {MOST_LEVELS} levels; got {levels.size}.")
     return tuple(check_between(name, float(level), 0.0, 1.0) for level in levels)
-
-
-def quantiles_of(
-    solution: SummarySolution, levels: Sequence[float]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return quantiles and both ends of their intervals, a row per column; NaN if undetected."""
-    quantiles = solution.quantiles
-    assert quantiles is not None
-    rows = np.full((3, len(quantiles.estimates), len(levels)), math.nan)
-    hidden = quantiles.hidden(levels, Z, solution.unseen)
-    for i, (estimate, unseen) in enumerate(zip(quantiles.estimates, solution.unseen, strict=True)):
-        if not unseen:
-            values = [estimate.quantile(level, quantiles.noise_std) for level in levels]
-            rows[0, i] = np.where(hidden[i], math.nan, np.maximum.accumulate(values))
-            z = [Z if 0.0 < level < 1.0 else Z_OF_ALL for level in levels]
-            rows[1:, i] = np.transpose([*map(estimate.interval, levels, z)])
-    return rows[0], rows[1], rows[2]

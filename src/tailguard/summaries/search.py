@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailguard.array_types import BoolArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan
 from tailguard.gate.stage import Share, Stage, part_of
@@ -26,7 +26,7 @@ from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.distribution import Z_OF_ALL, DistributionEstimate, Z
 from tailguard.summaries.octaves import LEAST_SIZE, OCTAVES, octaves_of
 
 # First, the noise of a bin of octaves over the number of records. At this noise a column stands out
@@ -51,9 +51,6 @@ SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
 # A search continues if a bin of a quantile exceeds this many standard deviations of its noise, and
 # is wider than these fractions of the interquartile range and of its largest value.
 RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
-
-
-FAR_OFF = 1.0  # interquartile ranges between a quantile and the only finite end of its interval
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class QuantileSearch:
             for name, purpose, share, times, width in planned
         )
 
-    def run(self, plan: Plan, gate: Gate, most: float) -> "FoundQuantiles":
+    def run(self, plan: Plan, gate: Gate, most: float) -> "ColumnDistributions":
         """Release the histograms, and return the estimates of every column.
 
         ``most`` is an upper bound on the number of records in a column, up to noise.
@@ -148,8 +145,8 @@ class QuantileSearch:
         return quantiles
 
 
-class FoundQuantiles:
-    """The distributions of all columns, as released so far.
+class ColumnDistributions:
+    """The distribution functions of all columns, as released so far.
 
     The class keeps no gate, because a gate has records.
 
@@ -241,29 +238,29 @@ class FoundQuantiles:
             if not self._search.by:
                 estimate.count_cells(float(counted[-1]), self.noise_std)
 
-    def hidden(self, levels: Sequence[float], z: float, unseen: BoolArray) -> BoolArray:
-        """Return which quantiles of columns that are seen, a row per column, noise hides.
+    def quantiles_at(
+        self, levels: Sequence[float], unseen: BoolArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return quantiles and both ends of their intervals, a row per column.
 
-        They lie in a bin without an outer end; or one end of their interval is infinite, and the
-        other is farther away than the quartiles are from each other.
+        Rows of ``unseen`` columns are NaN, and so are other quantiles that noise hides.
         """
-        hidden = np.zeros((len(self.estimates), len(levels)), dtype=np.bool_)
-        for row, estimate, is_unseen in zip(hidden, self.estimates, unseen, strict=True):
-            if is_unseen:
-                continue
-            lower, upper = map(float, estimate.at(np.array([0.25, 0.75])))
-            values = estimate.at(np.array(levels))
-            for place, (level, value) in enumerate(zip(levels, values.tolist(), strict=True)):
-                ends = np.array(estimate.interval(level, z))
-                reach = np.abs(ends[np.isfinite(ends)] - value)
-                is_far = reach.size < ends.size and (reach > FAR_OFF * (upper - lower)).any()
-                row[place] = is_far or estimate.is_open(estimate.bin_of(level)[0])
-        return hidden
+        rows = np.full((3, len(self.estimates), len(levels)), math.nan)
+        for i in np.flatnonzero(~unseen):
+            estimate = self.estimates[i]
+            values = [estimate.quantile(level, self.noise_std) for level in levels]
+            rows[0, i] = np.maximum.accumulate(values)
+            for place, level in enumerate(levels):
+                ends = estimate.interval(level, Z if 0.0 < level < 1.0 else Z_OF_ALL)
+                rows[1:, i, place] = ends
+                if estimate.hides(level, float(rows[0, i, place]), ends):
+                    rows[0, i, place] = math.nan
+        return rows[0], rows[1], rows[2]
 
 
 def _release_octaves(
     search: QuantileSearch, stage: Stage, gate: Gate, most: float
-) -> FoundQuantiles:
+) -> ColumnDistributions:
     """Release the histograms of octaves, and start the estimates from them."""
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
@@ -282,4 +279,4 @@ def _release_octaves(
     if not search.by:
         for estimate, row in zip(estimates, counts, strict=True):
             estimate.count_cells(float(row[-1]), noise_std)
-    return FoundQuantiles(search, size, estimates, noise_std)
+    return ColumnDistributions(search, size, estimates, noise_std)

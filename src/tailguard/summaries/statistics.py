@@ -40,7 +40,7 @@ from tailguard.summaries.exceedances import (
 )
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
 from tailguard.summaries.octaves import OCTAVES, WINDOWS, zero_if_tiny
-from tailguard.summaries.search import REFINEMENTS, SEARCHES, FoundQuantiles, QuantileSearch
+from tailguard.summaries.search import REFINEMENTS, SEARCHES, ColumnDistributions, QuantileSearch
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
@@ -347,7 +347,7 @@ class SummarySolution(Solution):
         How many far cells of a column noise may hide on each side of the range of its mean.
     """
 
-    quantiles: FoundQuantiles | None = None
+    quantiles: ColumnDistributions | None = None
     moments: ColumnMoments | None = None
     correlation: FloatArray | None = None
     counts: tuple[FloatArray, ...] = ()
