@@ -232,7 +232,7 @@ def test_a_quantile_without_one_end_is_hidden_where_it_is_far_from_the_other():
         assert estimate.hides(level, value, (-math.inf, math.inf))
     zeros = DistributionEstimate(counted(np.zeros(1_000), OCTAVES), 1.0, 1_000)
     assert zeros.like_indicator
-    assert zeros.hides(1.0, 4.0, (4.0, math.inf))
+    assert zeros.hides(0.0, 0.0, (-math.inf, 0.0))
 
 
 def test_an_interval_takes_in_a_value_right_beyond_an_end_about_which_much_lies():
