@@ -132,7 +132,7 @@ def test_an_outer_quantile_far_beyond_the_cells_is_not_shown():
         hidden += beyond.sum()
         assert np.isinf(found.quantiles_high[0, beyond, -1]).all()
         assert (last[~np.isnan(last)] <= 256.0).all()
-        assert beyond.any() <= any("noise hides the cells" in note for note in found.notes)
+        assert beyond.any() <= any("noise hides where they lie" in note for note in found.notes)
     assert hidden
 
 

@@ -275,7 +275,7 @@ def moments_of(
 ) -> ColumnMoments:
     """Return moments from the sums of cells and of squares, in units of half the range.
 
-    Where ``far`` cells were counted that no bin places, the error of the mean is infinite.
+    ``far`` marks columns with far cells that no bin places: the error of their mean is infinite.
 
     ``noise_std`` is the noise of the sums of cells. The noise of the sums of squares is smaller by
     the factor ``weight``. The sampling variance of a mean is

@@ -7,6 +7,7 @@ and Roth 2014, Proposition 2.1: notes are computed from released numbers.
 """
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -23,12 +24,14 @@ def all_notes(
     levels: Sequence[float],
     unit: float,
 ) -> tuple[str, ...]:
-    """Return what noise hides of a summary; without ``names`` it has groups."""
-    far = notes_of_far(names, solution, levels, quantity, unit)
-    return (*notes_of(names, solution, quantity), *far)
+    """Return all notes of a summary; without ``names`` it has groups."""
+    far = far_notes(names, solution, levels, quantity, unit)
+    return (*column_notes(names, solution, quantity), *far)
 
 
-def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) -> tuple[str, ...]:
+def column_notes(
+    names: list[str] | None, solution: SummarySolution, quantity: str
+) -> tuple[str, ...]:
     """Describe which columns noise hides, which means or variances are uncertain, and why.
 
     Without ``names``, count them among the groups.
@@ -106,7 +109,7 @@ def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def notes_of_far(
+def far_notes(
     names: Sequence[str] | None,
     solution: SummarySolution,
     levels: Sequence[float],
@@ -126,7 +129,10 @@ def notes_of_far(
         which = f"{hidden.sum()} quantiles of groups"
         if names is not None:
             which = f"Some quantiles of {listing(_where(names, np.any(hidden, axis=1)))}"
-        notes.append(f"{which} lie where noise hides the cells: one end bounds them.")
+        notes.append(
+            f"{which} are withheld: noise hides where they lie, and their intervals have at most "
+            "one end."
+        )
     moments = solution.moments
     if moments is None or np.isnan(solution.hidden_cells):
         return tuple(notes)
@@ -151,4 +157,4 @@ def _uncertain(solution: SummarySolution, quantity: str) -> tuple[BoolArray, Boo
 
 
 def _where(names: Sequence[str], chosen: BoolArray) -> list[str]:
-    return [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
+    return [*compress(names, chosen)]

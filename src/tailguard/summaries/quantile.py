@@ -40,7 +40,8 @@ class QuantileResult(SummaryResult):
     value, low, high
         Matrices with a row per column of the data, group by group, and a column per level: the
         quantile, and the ends of an interval that covers the distribution's quantile in 95 % of
-        tables. An end is infinite if no released edge bounds it. Rows are NaN if the budget was too
+        tables. An end is infinite if no released edge bounds it; a value is NaN if it lies more
+        than 1.5 interquartile ranges from the only finite end. Rows are NaN if the budget was too
         small to detect the column or the group.
     usable
         The released number of readable cells of each row.

@@ -1,4 +1,4 @@
-"""Results of summaries: tables that print, render and convert to frames, and what noise hides.
+"""Results of summaries: tables that print, render and convert to frames.
 
 Reference
 ---------

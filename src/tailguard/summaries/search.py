@@ -246,7 +246,7 @@ class ColumnDistributions:
         Rows of ``unseen`` columns are NaN, and so are other quantiles that noise hides.
         """
         rows = np.full((3, len(self.estimates), len(levels)), math.nan)
-        for i in np.flatnonzero(~unseen):
+        for i in np.flatnonzero(~unseen).tolist():
             estimate = self.estimates[i]
             values = [estimate.quantile(level, self.noise_std) for level in levels]
             rows[0, i] = np.maximum.accumulate(values)

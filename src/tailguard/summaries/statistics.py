@@ -98,10 +98,10 @@ class Statistics:
         For a histogram: the number of bins in a private range, or the public edges.
     spend
         Maps names of statistics to factors on their parts of the budget.
-    far
-        Whether cells beyond the range of moments are counted before.
     weighted
         Whether records have weights. If so, their total is released before the search.
+    far
+        Whether cells beyond the range of moments are counted before.
     """
 
     columns: tuple[int, ...] = ()
