@@ -55,5 +55,5 @@ from tailguard.summaries.histogram import count as count
 from tailguard.summaries.histogram import histogram as histogram
 from tailguard.summaries.quantile import QuantileResult as QuantileResult
 from tailguard.summaries.quantile import quantile as quantile
-from tailguard.summaries.score import ScoreResult as ScoreResult
+from tailguard.summaries.scores.score import ScoreResult as ScoreResult
 from tailguard.version import __version__ as __version__

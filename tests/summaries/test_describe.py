@@ -8,8 +8,8 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate.plan import Problem
+from tailguard.summaries.distributions.octaves import OCTAVES, octaves_of
 from tailguard.summaries.moments import correlations_of
-from tailguard.summaries.octaves import OCTAVES, octaves_of
 from tailguard.summaries.results import reported_table
 from tailguard.summaries.statistics import Statistics, SummarySolution
 

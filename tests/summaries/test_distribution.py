@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.octaves import LEAST_SIZE, OCTAVES
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import LEAST_SIZE, OCTAVES
 
 RNG = np.random.default_rng(0)
 COLUMNS = {

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.exceedances import N_FAR_EDGES, add_far_counts, far_edges
-from tailguard.summaries.octaves import LEAST_SIZE, OCTAVES
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.exceedances import N_FAR_EDGES, add_far_counts, far_edges
+from tailguard.summaries.distributions.octaves import LEAST_SIZE, OCTAVES
 
 N_ROWS = 8_000
 

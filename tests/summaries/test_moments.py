@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import tailguard as tg
-from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import OCTAVES
 from tailguard.summaries.moments import HEAVIEST, _mean_excess, moments_of
-from tailguard.summaries.octaves import OCTAVES
 
 N_ROWS = 10_000
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}

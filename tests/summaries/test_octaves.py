@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.summaries.octaves import AS_ZERO, OCTAVES, WINDOWS, octaves_of
+from tailguard.summaries.distributions.octaves import AS_ZERO, OCTAVES, WINDOWS, octaves_of
 
 NORMAL = np.random.default_rng(0).normal(size=20_000)
 

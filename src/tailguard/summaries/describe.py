@@ -27,7 +27,7 @@ from tailguard.checks import (
 from tailguard.data.readers.rows_per_person import rows_per_person as counted_rows
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.summaries.distribution import Z
+from tailguard.summaries.distributions.distribution import Z
 from tailguard.summaries.quantile import checked_levels
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
-from tailguard.summaries.distribution import Z
+from tailguard.summaries.distributions.distribution import Z
 from tailguard.summaries.released import (
     RunOptions,
     SummaryTable,

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.octaves import LARGEST_ZERO
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import LARGEST_ZERO
 
 # In standard deviations of the noise: how far the share of a tail must exceed zero to be detected;
 # to be sure, for the error of a tail; how far cells beyond all bins must exceed it to be detected;

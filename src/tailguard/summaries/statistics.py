@@ -30,17 +30,22 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.exceedances import (
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.exceedances import (
     FAR,
     FAR_SEEN,
     N_FAR_EDGES,
     add_far_counts,
     far_edges,
 )
+from tailguard.summaries.distributions.octaves import OCTAVES, WINDOWS, zero_if_tiny
+from tailguard.summaries.distributions.search import (
+    REFINEMENTS,
+    SEARCHES,
+    ColumnDistributions,
+    QuantileSearch,
+)
 from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.octaves import OCTAVES, WINDOWS, zero_if_tiny
-from tailguard.summaries.search import REFINEMENTS, SEARCHES, ColumnDistributions, QuantileSearch
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""

@@ -25,7 +25,7 @@ from scipy.ndimage import binary_dilation
 from scipy.optimize import isotonic_regression
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.summaries.octaves import (
+from tailguard.summaries.distributions.octaves import (
     AS_ZERO,
     LEAST_SIZE,
     NEAR_BINS,

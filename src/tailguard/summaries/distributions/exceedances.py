@@ -24,9 +24,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.octaves import LEAST_SIZE
-from tailguard.summaries.search import SEARCHED_UNEVENNESS
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import LEAST_SIZE
+from tailguard.summaries.distributions.search import SEARCHED_UNEVENNESS
 
 FAR = "far cells"
 N_FAR_EDGES = 6

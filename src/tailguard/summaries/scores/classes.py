@@ -25,8 +25,8 @@ from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.means.base import noise_std_of
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import Z
-from tailguard.summaries.score import (
+from tailguard.summaries.distributions.distribution import Z
+from tailguard.summaries.scores.score import (
     SEEN,
     Constant,
     ScoreEstimate,

@@ -34,7 +34,7 @@ from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoment
 from tailguard.queries.histograms import Bins
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.summaries.distribution import DistributionEstimate, Z
+from tailguard.summaries.distributions.distribution import DistributionEstimate, Z
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 

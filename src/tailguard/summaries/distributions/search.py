@@ -26,8 +26,8 @@ from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import Z_OF_ALL, DistributionEstimate, Z
-from tailguard.summaries.octaves import LEAST_SIZE, OCTAVES, octaves_of
+from tailguard.summaries.distributions.distribution import Z_OF_ALL, DistributionEstimate, Z
+from tailguard.summaries.distributions.octaves import LEAST_SIZE, OCTAVES, octaves_of
 
 # First, the noise of a bin of octaves over the number of records. At this noise a column stands out
 # by 5.7 standard deviations if its densest ``w`` octaves contain ``.45 sqrt(w)`` of the records.
