@@ -23,8 +23,9 @@ the figures that pages quote, from all pieces; with ``--speed`` and ``--file`` i
 An error is the distance to the table's own statistic over the larger of its interquartile range and
 its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
 epsilon; its figure is the median over draws of noise, and a draw without an answer counts as
-infinite: a cell is ``hidden`` if half of its draws are. ``level`` counts cells where our error is
-smaller, or larger by at most two standard errors of the median. Nothing here is private.
+infinite: a cell is ``hidden`` if half of its draws are, and ``hidden once`` if any is. ``level``
+counts cells where our error is smaller, or larger by at most two standard errors of the median.
+Nothing here is private.
 """
 
 import argparse
@@ -175,7 +176,7 @@ def measured(path, name, epsilons, n_draws, folder):
 
 
 CELL = ["table", "n", "d", "epsilon", "column", "statistic"]
-VERDICTS = ["better", "level", "hidden"]
+VERDICTS = ["better", "level", "hidden", "hidden once"]
 
 
 def judged(cells):
@@ -192,6 +193,7 @@ def judged(cells):
             "better": error <= other["error"] + 1e-12,
             "level": error <= other["error"] + 2.0 * noise + 1e-12,
             "hidden": np.isinf(error),
+            "hidden once": mine["hidden"] > 0.0,
             "draws": other["draws"],
         }
         parts.append(pd.DataFrame(told).assign(rival=rival))
