@@ -30,19 +30,22 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
-from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.search import (
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.exceedances import (
     FAR,
     FAR_SEEN,
     N_FAR_EDGES,
-    REFINEMENTS,
-    SEARCHES,
-    FoundQuantiles,
-    QuantileSearch,
     add_far_counts,
     far_edges,
 )
+from tailguard.summaries.distributions.octaves import OCTAVES, WINDOWS, zero_if_tiny
+from tailguard.summaries.distributions.search import (
+    REFINEMENTS,
+    SEARCHES,
+    ColumnDistributions,
+    QuantileSearch,
+)
+from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
@@ -100,10 +103,10 @@ class Statistics:
         For a histogram: the number of bins in a private range, or the public edges.
     spend
         Maps names of statistics to factors on their parts of the budget.
-    far
-        Whether cells beyond the range of moments are counted before.
     weighted
         Whether records have weights. If so, their total is released before the search.
+    far
+        Whether cells beyond the range of moments are counted before.
     """
 
     columns: tuple[int, ...] = ()
@@ -349,7 +352,7 @@ class SummarySolution(Solution):
         How many far cells of a column noise may hide on each side of the range of its mean.
     """
 
-    quantiles: FoundQuantiles | None = None
+    quantiles: ColumnDistributions | None = None
     moments: ColumnMoments | None = None
     correlation: FloatArray | None = None
     counts: tuple[FloatArray, ...] = ()
