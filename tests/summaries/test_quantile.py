@@ -243,7 +243,7 @@ def test_columns_that_make_groups_need_not_be_chosen_too(summary):
         (lambda: tg.histogram(table(), [0, 1], **PROMISE), "edges= for public ones"),
         (
             lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
-            "edges must be finite and rise",
+            "edges must be 1 to 10000 finite, rising numbers",
         ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),

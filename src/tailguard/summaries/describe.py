@@ -372,4 +372,7 @@ def _checked_spend(spend: Any) -> dict[str, float]:
     if not isinstance(spend, Mapping):
         known = ", ".join(("quantiles", *PURPOSES))
         raise InputError(f"spend must map some of {known} to factors; got {shown(spend)}.")
-    return {name: check_positive("spend", factor) for name, factor in spend.items()}
+    return {
+        name: check_positive(f"The factor of {shown(name)} in spend", factor)
+        for name, factor in spend.items()
+    }
