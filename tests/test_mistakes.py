@@ -131,7 +131,10 @@ CALLS = [
     (lambda: tg.load(file="a.json"), "load must not be given file: .* called path"),
     (lambda: tg.load("a.json"), "got 'a.json': there is no such file"),
     (lambda: tg.Schema(categorical={"a": []}), "'a' must be one or more and different"),
-    (lambda: tg.describe(X, spend={"moments": -1}, **BUDGET), "factor of 'moments' in spend must"),
+    (
+        lambda: tg.describe(X, spend={"moments": -1}, **BUDGET),
+        "spend must map .*: 'moments' must be",
+    ),
     (
         lambda: tg.PrivateSearch(tg.LinearRegression(), {"alpha": []}, **BUDGET).fit(X, Y),
         "and not empty",

@@ -188,14 +188,14 @@ def test_more_budget_predicts_less_error():
     ("task", "facts", "sentence"),
     [
         ("forest", {}, "task must be one of"),
-        ("convex", {"diameter": 2.0}, "moment and diameter must be given for task 'convex'"),
+        ("convex", {"diameter": 2.0}, "moment= and diameter= must be given for task 'convex'"),
         ("convex", {**FACTS, "colour": 1.0}, "colour must not be given"),
         ("convex", {**FACTS, "smoothness": -1.0}, "smoothness must be"),
         ("mean", {"moment": 2.0}, "moment must be a tg.Moment; got 2.0"),
         ("convex", {**FACTS, "moment": np.zeros(2)}, "moment must be a tg.Moment; got ndarray"),
         ("squared", {"moment": "second"}, "moment must be a tg.Moment; got 'second'"),
         ("sparse", {"n_nonzero": 0}, "n_nonzero must be"),
-        ("sparse", {}, "n_nonzero, or moment and diameter must be given for task 'sparse'"),
+        ("sparse", {}, "n_nonzero=, or moment= and diameter= must be given for task 'sparse'"),
     ],
 )
 def test_bad_questions_are_refused_in_one_sentence(task, facts, sentence):
@@ -255,8 +255,8 @@ def test_an_error_asks_for_the_least_epsilon_that_reaches_it():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"n_rows": 100, "epsilon": 1.0}, "error must be given with n_rows or with epsilon"),
-        ({}, "error must be given with n_rows or with epsilon .* got neither"),
+        ({"n_rows": 100, "epsilon": 1.0}, "error must be given with n_rows= or epsilon="),
+        ({}, "error must be given with n_rows= or epsilon=.* got neither"),
         ({"n_rows": 100}, "error must be at least .* which epsilon = .* reaches; got 1e-09"),
         (
             {"n_rows": 50, "error": 0.01},

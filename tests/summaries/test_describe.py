@@ -242,7 +242,7 @@ def test_levels_alone_and_numbers_alone():
         ({"by": ["region", "region"]}, "by must name columns that differ"),
         ({"by": "first"}, "by must be"),
         ({"spend": {"words": 2.0}}, "spend must name requested statistics"),
-        ({"spend": {"quantiles": -1.0}}, "spend must be"),
+        ({"spend": {"quantiles": -1.0}}, "spend must map names to factors: .quantiles. must be"),
         ({"spend": 2.0}, "spend must map"),
         ({"q": [0.5, 1.5]}, "q must be"),
         ({"correlations": 1}, "correlations must be"),

@@ -373,6 +373,6 @@ def _checked_spend(spend: Any) -> dict[str, float]:
         known = ", ".join(("quantiles", *PURPOSES))
         raise InputError(f"spend must map some of {known} to factors; got {shown(spend)}.")
     return {
-        name: check_positive(f"The factor of {shown(name)} in spend", factor)
+        name: check_positive(f"spend must map names to factors: {shown(name)}", factor)
         for name, factor in spend.items()
     }
