@@ -193,9 +193,9 @@ def check_count(name: str, value: object) -> int:
 
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
     """Return ``value`` as an int within ``[minimum, maximum]``."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    number = int(value) if is_whole else minimum - 1
-    if number < minimum or (maximum is not None and number > maximum):
+    number = int(value) if isinstance(value, Integral) else minimum - 1
+    in_range = minimum <= number and (maximum is None or number <= maximum)
+    if isinstance(value, bool) or not in_range:
         allowed = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise _refusal(name, f"a whole number {allowed}", value)
     return number
