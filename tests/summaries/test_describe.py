@@ -241,7 +241,7 @@ def test_levels_alone_and_numbers_alone():
         ({"by": "sex"}, "by must be"),
         ({"by": ["region", "region"]}, "by must name columns that differ"),
         ({"by": "first"}, "by must be"),
-        ({"spend": {"words": 2.0}}, "spend must name requested statistics"),
+        ({"spend": {"words": 2.0}}, "spend must name statistics that are requested"),
         ({"spend": {"quantiles": -1.0}}, "spend must map names to factors: .quantiles. must be"),
         ({"spend": 2.0}, "spend must map"),
         ({"q": [0.5, 1.5]}, "q must be"),

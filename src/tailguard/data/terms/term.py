@@ -179,6 +179,6 @@ def _factor(text: str, term: str) -> Factor:
         ) from None
     if not FUNCTIONS[call.func.id].accepts(parameters):
         example = FUNCTIONS[call.func.id].example
-        numbers = ", with increasing numbers" if "," in example else ""
-        raise InputError(f"The term must be like {example}{numbers}; got {shown(term)}.")
+        order = ", with increasing numbers" if "," in example else ""
+        raise InputError(f"The term must be like {example}{order}; got {shown(term)}.")
     return Factor(names.get(column.id, column.id), call.func.id, parameters)
