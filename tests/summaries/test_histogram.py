@@ -70,7 +70,7 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
         (lambda: tg.histogram(table(), [0, 1], **PROMISE), "edges= for public ones"),
         (
             lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
-            "edges must be finite and rise",
+            "edges must be 1 to 10000 finite, rising numbers",
         ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),

@@ -176,7 +176,7 @@ class Units:
 
     def _targets(self, block: RecordBlock) -> tuple[FloatArray, FloatArray, Shifts]:
         """Return target and offset as arrays for the loops, and the numbers to standardise them."""
-        block.check_features(self.center.size)
+        block.check_center(self.center.size)
         target = NONE if block.target is None else block.target
         offset = NONE if block.offset is None else block.offset
         shifts = float(self.target_center), float(self.target_scale), float(self.offset_center)

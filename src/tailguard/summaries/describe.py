@@ -376,4 +376,7 @@ def _checked_spend(spend: Any) -> dict[str, float]:
         raise InputError(
             f"spend must map parts such as 'quantiles' to factors; got {shown(spend)}."
         )
-    return {name: check_positive("spend", factor) for name, factor in spend.items()}
+    return {
+        name: check_positive(f"spend must map names to factors: {shown(name)}", factor)
+        for name, factor in spend.items()
+    }

@@ -122,13 +122,13 @@ def histogram(
     (1, 12)
     """
     check_integer("bins (edges= for public ones)", bins, minimum=1, maximum=MOST_BINS)
-    public = None if edges is None else _checked_edges(edges)
+    public_edges = None if edges is None else _checked_edges(edges)
 
     def make(table: SummaryTable) -> Statistics:
         columns, (groups, grouping) = table.needs_numbers(), table.groups(by)
-        if public is None:
+        if public_edges is None:
             return Statistics(columns, grouping, bins=bins)
-        return Statistics(columns, grouping, edges=(public,) * (len(groups) * len(columns)))
+        return Statistics(columns, grouping, edges=(public_edges,) * (len(groups) * len(columns)))
 
     solved, solution, table = released(X, make, by=by, **options)
     counts, used_edges = solution.counts
@@ -148,7 +148,9 @@ def _checked_edges(edges: ArrayLike) -> tuple[float, ...]:
     values = np.asarray(edges, dtype=np.float64).ravel()
     rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
     if not (1 <= values.size <= MOST_BINS and rising):
-        raise InputError(f"edges must be finite and rise, and at least one; got {shown(edges)}.")
+        raise InputError(
+            f"edges must be 1 to {MOST_BINS} finite, rising numbers; got {shown(edges)}."
+        )
     return tuple(values.tolist())
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage, part_of
@@ -161,7 +161,8 @@ class Statistics:
         for name in self.spend:
             if name not in errors:
                 raise InputError(
-                    f"spend must name requested statistics, {', '.join(errors)}; got {name!r}."
+                    f"spend must name statistics that are requested ({', '.join(errors)}); got "
+                    f"{shown(name)}."
                 )
         power = 1.0 / 2.0 if pure else 2.0 / 3.0
         unscaled = {name: self.spend.get(name, 1.0) * e**power for name, e in errors.items()}

@@ -210,7 +210,7 @@ def test_columns_may_be_called_as_methods_are(frame):
 def test_frames_are_refused_by_names_and_types(frame):
     days = frame.assign(day=pd.Categorical(["monday"] * len(frame)))
     for bad, words in (
-        (frame.rename(columns={"a": 0}), "whose columns have names of text"),
+        (frame.rename(columns={"a": 0}), "whose column names are text"),
         (days, "Column 'day' of X must hold real numbers"),
         (frame.iloc[:0], "X must have rows and columns; got 0 and 3"),
     ):

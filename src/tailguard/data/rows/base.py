@@ -119,11 +119,11 @@ class RecordBlock:
         finite = finite_rows(self.features)
         return ~(finite & np.isfinite(self.vector("target")) & np.isfinite(self.vector("offset")))
 
-    def check_features(self, n_features: int) -> None:
-        """Refuse a ``center`` whose length ``n_features`` is not the number of features."""
-        if self.features.shape[1] != n_features:
+    def check_center(self, size: int) -> None:
+        """Refuse a ``center`` of ``size`` entries unless there are as many features."""
+        if self.features.shape[1] != size:
             raise InputError(
-                f"center must have one entry per feature; got {n_features} for "
+                f"center must have one entry per feature; got {size} for "
                 f"{self.features.shape[1]} features."
             )
 

@@ -47,7 +47,8 @@ CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-# The least mean exposure, of the reference. Equal exposures are at .14 of it, by ``MOST_ABOVE``.
+# The least mean exposure, in multiples of the reference exposure, which ``scaling/columns.py`` sets
+# up to ``exp(2)`` above the typical one. So equal exposures are at .14 of it.
 LEAST_EXPOSURE = 0.05
 # The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
 # ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
@@ -131,7 +132,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave out all coefficients; the remaining rows of the constant have length one."""
+    """Leave out all coefficients; a row of the constant alone has length one."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
     fit = fit.noted("no coefficient was fitted: the budget was too small to see the size of rows")
@@ -211,7 +212,7 @@ def mean_target(
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise), 1.0
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # Callers take logarithms. The mean exposure is at least a twentieth of the reference.
+    # Callers take logarithms, so neither number may be zero.
     return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
 
 
