@@ -4,7 +4,6 @@ Errors of scikit-learn's metrics print targets. So the checks of a score refuse 
 first, with messages that print no target.
 """
 
-import inspect
 import re
 import warnings
 from collections.abc import Collection
@@ -18,9 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
-    ArgumentError,
     InputError,
-    check_arguments,
     require,
     shown,
     warn_before_spending,
@@ -68,18 +65,8 @@ def fits_of(estimator: Any) -> list[Event]:
     return fits
 
 
-class NamedArguments:
-    """Mixin of estimators; errors for an unknown parameter suggest a known one."""
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters and positional ones."""
-        if args:
-            raise ArgumentError(
-                f"{cls.__name__} must be given its parameters by name, such as epsilon=1.0."
-            )
-        known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is self
-        check_arguments(cls.__name__, parameters, known)
-        return super().__new__(cls)
+class CountedFits:
+    """Mixin of estimators whose clones share their count of fits, and never a checkpoint."""
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy; refuse one that would share a checkpoint."""

@@ -20,7 +20,7 @@ from tailguard.data.matrices import check_no_path, dense_pieces, to_features
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.arguments import (
-    NamedArguments,
+    CountedFits,
     check_exposure,
     check_features,
     check_target,
@@ -49,7 +49,7 @@ EXTRAPOLATIONS = ("bounded", "linear")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, BaseEstimator):
+class PrivateLinearModel(CountedFits, CoefficientTables, PrivatelyScored, BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass defines its loss. It is a dataclass; its fields are the parameters that scikit-learn
