@@ -283,7 +283,7 @@ class Gate:
             return n_rows, [partial(self._sample, n_rows)], {"sample": (n_rows, self.n_records)}
         random_order = query.places == "random"
         if self.has_checkpoint and random_order:
-            self._partitions.draw_order()  # a simulation draws it before its recorded answers
+            self._partitions.drawn_order()  # a simulation draws it before its recorded answers
         all_records = partial(self._partitions.all_rows, random_order=random_order)
         return self.n_records, [all_records], {}
 

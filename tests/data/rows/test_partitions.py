@@ -126,7 +126,7 @@ def test_orders_and_samples_of_persons_are_uniform_however_many_they_are(monkeyp
     rows = PersonRows(ArrayRows(np.arange(1_000.0)[:, None]), persons, SimulationSource(0))
     held = Partitions(rows, SimulationSource(0))
     held.cut("sample", (300,))
-    held.draw_order()
+    held.drawn_order()
     assert [type(order) for order in (held._cuts["sample"].order, held._order)] == [np.ndarray] * 2
 
 
