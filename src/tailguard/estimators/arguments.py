@@ -6,7 +6,6 @@ first, with messages that print no target.
 
 import re
 import warnings
-from collections.abc import Collection
 from inspect import cleandoc
 from typing import Any, Self, TypeVar
 
@@ -23,7 +22,6 @@ from tailguard.checks import (
     warn_before_spending,
 )
 from tailguard.data.matrices import to_vector
-from tailguard.gate.plan import INTERCEPT
 from tailguard.privacy.events import Event
 
 T = TypeVar("T")
@@ -93,15 +91,6 @@ def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> No
     raise InputError(
         f"exposure must be left out of the schema of {whose}: declare what is to be added to "
         f"scores as offset, or the column as a feature or dropped; got {declared!r}."
-    )
-
-
-def check_features(model: Any, names: Collection[str] | None) -> None:
-    """Refuse a feature with the name of the constant."""
-    require(
-        INTERCEPT not in (names or ()) or not model.fit_intercept,
-        f"X must have no feature called {INTERCEPT!r}, which names the constant in tables: rename "
-        "the column, or leave it out. For a fit without a constant, set fit_intercept=False.",
     )
 
 
