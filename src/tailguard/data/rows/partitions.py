@@ -100,8 +100,8 @@ class Partitions:
     Examples
     --------
     >>> from tailguard.noise.sources import make_source
-    >>> from tailguard.data.rows.arrays import ArrayRows
-    >>> partitions = Partitions(ArrayRows(np.zeros((9, 1))), make_source(None))
+    >>> from tailguard.data.rows.arrays import make_rows
+    >>> partitions = Partitions(make_rows(np.zeros((9, 1))), make_source(None))
     >>> blocks = partitions.cut("halves", sizes=(4, 5))
     >>> [partitions.rows_of(block).n_rows for block in blocks]
     [4, 5]
