@@ -1,4 +1,4 @@
-"""The arguments of estimators: their documentation, their names and their checks.
+"""The arguments of estimators, their documentation and checks; and the count of their fits.
 
 Errors of scikit-learn's metrics print targets. So the checks of a score refuse the same inputs
 first, with messages that print no target.
