@@ -83,7 +83,7 @@ def test_an_interval_before_the_fit_says_that_there_is_none_yet():
 
 
 CALLS = [
-    (lambda: tg.LinearRegression(1.0, 1e-6), "must be given its parameters by name, such as"),
+    (lambda: tg.LinearRegression(1.0, 1e-6), "must be given all arguments by name, such as"),
     (lambda: tg.QuantileRegression(quantile=0.9), "is called level"),
     (lambda: logistic(C=1.0), r"give alpha=1 / \(C \* n_rows\)"),
     (lambda: tg.HuberRegression(alpha=1.0), "a ridge goes with linear, logistic"),

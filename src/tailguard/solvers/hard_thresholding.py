@@ -40,7 +40,14 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
 from tailguard.solvers.limits import REMAINING, STEP_COUNTS, choose_sparse_limits
-from tailguard.solvers.options import check_ranges
+from tailguard.solvers.options import (
+    LARGEST,
+    PerColumn,
+    check_ranges,
+    check_scale,
+    column_vector,
+    per_column,
+)
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.sparse_choice import (
     CHOICE,
@@ -50,13 +57,6 @@ from tailguard.solvers.sparse_choice import (
     choice_stages,
     choose,
     start_of,
-)
-from tailguard.solvers.stated_units import (
-    LARGEST,
-    PerColumn,
-    check_scale,
-    column_vector,
-    per_column,
 )
 from tailguard.solvers.units import UNREAD, SharedScale
 

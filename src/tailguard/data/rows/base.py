@@ -130,16 +130,14 @@ class RecordBlock:
     def rows(self, start: int, stop: int) -> "RecordBlock":
         """Return records ``start`` to ``stop`` of this block; dense ones are not copied."""
         first = None if self.first is None else self.first + start
-        return self._chosen(self.features[start:stop], slice(start, stop), first)
+        return self.at(slice(start, stop), first)
 
-    def at(self, places: IntArray, first: int | None = 0) -> "RecordBlock":
-        """Return a copy of the records at these places, in this order."""
-        # ``take`` is nearly twice as fast as indexing, with the same result.
-        return self._chosen(self.features.take(places, axis=0), places, first)
-
-    def _chosen(
-        self, features: Features, places: slice | IntArray, first: int | None
-    ) -> "RecordBlock":
+    def at(self, places: slice | IntArray, first: int | None = 0) -> "RecordBlock":
+        """Return the records at these places, in this order."""
+        if isinstance(places, slice):
+            features = self.features[places]
+        else:  # ``take`` is nearly twice as fast as indexing, with the same result
+            features = self.features.take(places, axis=0)
         beside: dict[str, Any] = {}
         for name in (*BESIDE, *OF_PERSONS):
             values = getattr(self, name)

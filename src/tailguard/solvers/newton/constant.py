@@ -50,10 +50,6 @@ LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
 # The least mean exposure, in multiples of the reference exposure, which ``scaling/columns.py`` sets
 # up to ``exp(2)`` above the typical one. So equal exposures are at .14 of it.
 LEAST_EXPOSURE = 0.05
-# The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
-# ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
-# multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
-LARGEST_MEAN = 32.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
@@ -214,34 +210,3 @@ def mean_target(
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
     # Callers take logarithms, so neither number may be zero.
     return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
-
-
-def score_bounds(fit: Fit, problem: Problem) -> tuple[float, float]:
-    """Return the smallest and largest score of a log link, in the user's units; others have none.
-
-    With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
-    arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
-    target. For a Gamma or Tweedie loss the bound is a multiple of the mean target or of the target
-    that one in 200 records exceeds.
-
-    For these two losses a mean ``m`` far below a target adds a power of ``1 / m`` to the loss, so
-    one row can cost more than all others, but a bound above the right mean costs a logarithm at
-    most. So their means are at least the mean target over the same multiple or, if targets spread
-    wider, the value that one in 200 positive targets is below. A Poisson loss has no lower bound,
-    since a mean that is too small costs only a logarithm.
-
-    With exposures nothing bounds a rate: it may be far larger than any target if exposures are
-    short, and far smaller if they are long.
-    """
-    geometry, slopes = fit.geometry, fit.clipping.slopes
-    if problem.has_offset or not problem.link.log:
-        return -math.inf, math.inf
-    least, largest = 0.0, geometry.mean_target
-    if not geometry.loss.canonical:  # slopes are not differences of targets
-        least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
-        largest = max(largest, geometry.far_target)
-    elif slopes.seen:
-        largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    unit = math.log(geometry.units.target_scale)
-    low = math.log(least) + unit if least > 0.0 else -math.inf
-    return low, math.log(LARGEST_MEAN * largest) + unit

@@ -140,6 +140,8 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
             clipping.rows.weight if geometry.curvature_released else 1.0
         )
         newton = newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
+    if clipping.slope_limit < clipping.slopes.reach and clipping.slopes.unseen:
+        newton = newton - geometry.along_constant(newton)
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
