@@ -140,6 +140,8 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
             clipping.rows.weight if geometry.curvature_released else 1.0
         )
         newton = newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
+    # If rare amounts are clipped below the level at which slopes average zero, no constant has a
+    # clipped mean of zero, and rounds would lower it without end.
     if clipping.slope_limit < clipping.slopes.reach and clipping.slopes.unseen:
         newton = newton - geometry.along_constant(newton)
     displacement = geometry.matrix @ newton
