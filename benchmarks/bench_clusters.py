@@ -28,7 +28,7 @@ from pyarrow import parquet
 import tailguard as tg
 from bench_engines import BUDGET, N_FEATURES, gradient_kernel, records
 from tailguard.data.readers.opening import opened
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 
@@ -128,7 +128,7 @@ def measure(name, path, features, target, n_turns):
     kernel = gradient_kernel()
     model = tg.LinearRegression(**BUDGET, random_state=0)
     reader = RecordReader(tg.Schema(features=NAMES, target="target"))
-    held, read = ArrayRows(features, target), StreamRows(opened(path), reader)
+    held, read = make_rows(features, target), StreamRows(opened(path), reader)
     bits = set()
 
     def passes(rows):

@@ -22,8 +22,10 @@ the figures that pages quote, from all pieces; with ``--speed`` and ``--file`` i
 
 An error is the distance to the table's own statistic over the larger of its interquartile range and
 its standard deviation between the 1 % and 99 % quantiles. A cell is a column, a statistic and an
-epsilon; its figure is the median over draws of noise. ``level`` counts cells where our error is
-smaller, or larger by at most two standard errors of the median. Nothing here is private.
+epsilon; its figure is the median over draws of noise, and a draw without an answer counts as
+infinite: a cell is ``hidden`` if half of its draws are, and ``hidden once`` if any is. ``level``
+counts cells where our error is smaller, or larger by at most two standard errors of the median.
+Nothing here is private.
 """
 
 import argparse
@@ -134,12 +136,16 @@ def piece(path, name, epsilons, n_draws):
     else:
         answers, held, given = by_rival(name, *asked), 0, 0
     errors = np.abs(answers - exact) / units
+    hidden = np.isnan(errors)
+    medians = np.median(np.where(hidden, np.inf, errors), axis=1)
+    deviations = np.ma.array(errors, mask=hidden).std(axis=1).filled(0.0)
     index = pd.MultiIndex.from_product(
         [epsilons, table.columns, STATISTICS], names=["epsilon", "column", "statistic"]
     )
     told = {
-        "error": np.median(errors, axis=1),
-        "spread": errors.std(axis=1) * 1.2533 / math.sqrt(n_draws),
+        "error": np.where(hidden.all(axis=1), np.nan, medians),
+        "spread": deviations * 1.2533 / math.sqrt(n_draws),
+        "hidden": hidden.sum(axis=1),
         "held": held + np.zeros(errors[:, 0].shape, dtype=int),
         "given": given + np.zeros(errors[:, 0].shape, dtype=int),
     }
@@ -170,14 +176,14 @@ def measured(path, name, epsilons, n_draws, folder):
 
 
 CELL = ["table", "n", "d", "epsilon", "column", "statistic"]
-VERDICTS = ["better", "level", "hidden"]
+VERDICTS = ["better", "level", "hidden", "hidden once"]
 
 
 def judged(cells):
     """Of every cell and rival with an answer, whether ours is better, or level, or hidden."""
     parts, own = [], cells[cells["name"] == OURS].set_index(CELL)
     for rival, found in cells[cells["name"] != OURS].groupby("name"):
-        other = found.dropna(subset="error").set_index(CELL)
+        other = found[np.isfinite(found["error"])].set_index(CELL)
         mine = own.reindex(other.index)
         mine = mine[mine["draws"].notna()]
         other = other.loc[mine.index]
@@ -187,6 +193,7 @@ def judged(cells):
             "better": error <= other["error"] + 1e-12,
             "level": error <= other["error"] + 2.0 * noise + 1e-12,
             "hidden": np.isinf(error),
+            "hidden once": mine["hidden"] > 0.0,
             "draws": other["draws"],
         }
         parts.append(pd.DataFrame(told).assign(rival=rival))

@@ -83,7 +83,7 @@ def test_an_interval_before_the_fit_says_that_there_is_none_yet():
 
 
 CALLS = [
-    (lambda: tg.LinearRegression(1.0, 1e-6), "must be given its parameters by name, such as"),
+    (lambda: tg.LinearRegression(1.0, 1e-6), "must be given all arguments by name, such as"),
     (lambda: tg.QuantileRegression(quantile=0.9), "is called level"),
     (lambda: logistic(C=1.0), r"give alpha=1 / \(C \* n_rows\)"),
     (lambda: tg.HuberRegression(alpha=1.0), "a ridge goes with linear, logistic"),
@@ -129,11 +129,25 @@ CALLS = [
     (lambda: tg.plan("mean", n_rows=99, epsilon=1.0, delta=1e-6), "n_features must be given"),
     (lambda: tg.audit(lambda seed: linear(), ((X, Y), (X, Y)), sample_weight=Y), "equal w"),
     (lambda: tg.load(file="a.json"), "load must not be given file: .* called path"),
+    (lambda: tg.load("a.json"), "got 'a.json': there is no such file"),
+    (lambda: tg.Schema(categorical={"a": []}), "'a' must be one or more and different"),
+    (
+        lambda: tg.describe(X, spend={"moments": -1}, **BUDGET),
+        "spend must map .*: 'moments' must be",
+    ),
+    (
+        lambda: tg.PrivateSearch(tg.LinearRegression(), {"alpha": []}, **BUDGET).fit(X, Y),
+        "and not empty",
+    ),
+    (lambda: tg.histogram(X, edges=range(10**5), **BUDGET), "edges must be 1 to 10000"),
     (lambda: tg.PrivateSearch(linear(), [{}], seed=0), "is called random_state"),
     (lambda: tg.sets.L2Ball(radious=1.0), "L2Ball must not .* is called radius"),
     (lambda: tg.datasets.insurance_claims(n=10), "is called n_rows"),
     (lambda: tg.Schema(category={}), "is called categorical"),
-    (lambda: linear(schema={"categories": {}}).fit(TABLE), "schema must declare features, categ"),
+    (
+        lambda: linear(schema={"categories": {}}).fit(TABLE),
+        "schema must declare 'features', 'categ",
+    ),
     (lambda: tg.Ledger("budget.sqlite", "a", eps=1.0), "Ledger must not be given eps: .*epsilon"),
     (
         lambda: tg.LinearRegression(epsilon=1.0, delta=1e-6, ledger="file").fit(X, Y),

@@ -21,7 +21,7 @@ from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.queries.view import View, Weighting
-from tailguard.summaries.distribution import OCTAVES as ALL_OCTAVES
+from tailguard.summaries.distributions.octaves import OCTAVES as ALL_OCTAVES
 
 N_ROWS, N_FEATURES, GRID = 20_000, 20, 2.0**-40
 QUICK_N_ROWS = 2_000

@@ -49,11 +49,11 @@ from tailguard.summaries.crosstab import crosstab as crosstab
 from tailguard.summaries.describe import Description as Description
 from tailguard.summaries.describe import describe as describe
 from tailguard.summaries.describe import rows_per_person as rows_per_person
-from tailguard.summaries.quantile import CountResult as CountResult
-from tailguard.summaries.quantile import HistogramResult as HistogramResult
+from tailguard.summaries.histogram import CountResult as CountResult
+from tailguard.summaries.histogram import HistogramResult as HistogramResult
+from tailguard.summaries.histogram import count as count
+from tailguard.summaries.histogram import histogram as histogram
 from tailguard.summaries.quantile import QuantileResult as QuantileResult
-from tailguard.summaries.quantile import count as count
-from tailguard.summaries.quantile import histogram as histogram
 from tailguard.summaries.quantile import quantile as quantile
-from tailguard.summaries.score import ScoreResult as ScoreResult
+from tailguard.summaries.scores.score import ScoreResult as ScoreResult
 from tailguard.version import __version__ as __version__

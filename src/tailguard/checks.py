@@ -20,8 +20,7 @@ from tailguard.printable import printable
 T = TypeVar("T")
 P = ParamSpec("P")
 
-# Messages show at most LONGEST characters of a text and MOST_SHOWN parts of a tuple.
-LONGEST, MOST_SHOWN = 60, 5
+LONGEST, MOST_SHOWN = 60, 5  # characters of a text and parts of a tuple, in messages
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 LONGEST_NAME = 200  # characters; people read and type names
@@ -90,8 +89,8 @@ class RoomError(ReleaseError):
 def shown(value: object) -> str:
     """Return a value as text for messages, in full only if it is too short to be a table.
 
-    Numbers, short texts, None, True, False, and short tuples or lists of such values are shown in
-    full. Any other value is shown by the name of its type.
+    Numbers, short texts, None, True, False, and short tuples or lists of these are shown in full.
+    Any other value is shown by the name of its type.
     """
     kind = type(value)
     if isinstance(value, tuple | list) and len(value) <= MOST_SHOWN:
@@ -157,7 +156,7 @@ def check_cost(name: str, value: object) -> float:
 
 
 def check_failure(name: str, value: object) -> float:
-    """Return ``value`` as a probability that is allowed to be 0 but not 1."""
+    """Return ``value`` as a probability of failure, which may be 0 but not 1."""
     number = value if type(value) is float else _number(value)
     if not 0 <= number < 1:
         raise _refusal(name, "a number of at least 0 and below 1", value)
@@ -195,8 +194,8 @@ def check_count(name: str, value: object) -> int:
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
     """Return ``value`` as an int within ``[minimum, maximum]``."""
     number = int(value) if isinstance(value, Integral) else minimum - 1
-    is_too_low = isinstance(value, bool) or number < minimum
-    if is_too_low or (maximum is not None and number > maximum):
+    in_range = minimum <= number and (maximum is None or number <= maximum)
+    if isinstance(value, bool) or not in_range:
         allowed = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise _refusal(name, f"a whole number {allowed}", value)
     return number
@@ -225,10 +224,10 @@ def check_boolean(name: str, value: object) -> bool:
     return bool(value)
 
 
-def check_methods(name: str, value: T, methods: Collection[str], wanted: str) -> T:
+def check_methods(name: str, value: T, methods: Collection[str], allowed: str) -> T:
     """Return ``value`` if it is an object, not a class, with all ``methods``."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        raise _refusal(name, wanted, value)
+        raise _refusal(name, allowed, value)
     return value
 
 
@@ -241,10 +240,11 @@ def warn_before_spending(*sentences: str) -> None:
         warnings.warn(sentence, BudgetWarning, stacklevel=level)
 
 
-def check_version(name: str, version: object, *, newest: int) -> int:
+def check_version(name: str, version: object, *, newest: int, oldest: int = 1) -> int:
     """Return the version of a stored format, refusing one that this tailguard does not read."""
-    allowed = "format version 1" if newest == 1 else f"a format version from 1 to {newest}"
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    several = f"a format version from {oldest} to {newest}"
+    allowed = f"format version {newest}" if oldest == newest else several
+    if isinstance(version, bool) or not isinstance(version, int) or version < oldest:
         raise InputError(f"{name} must have {allowed}; got {shown(version)}.")
     if version > newest:
         raise InputError(
@@ -328,7 +328,7 @@ def misplaced(
     where: str, value: object, places: Sequence[str], known: Sequence[str]
 ) -> ArgumentError:
     """Return the error for a positional argument; only ``places`` may be positional."""
-    if isinstance(value, float) and 0.0 < value < 1.0 and "level" not in known:
+    if isinstance(value, float) and 0.0 < value < 1.0 and "level" not in known:  # meant as level
         return misnamed(where, "level", known)
     if not known:
         return ArgumentError(f"{where} must be given no arguments; got {shown(value)}.")

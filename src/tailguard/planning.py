@@ -149,8 +149,8 @@ def plan(
         risk = risk if moment and diameter else None
     if risk and (moment is None or diameter is None):
         raise InputError(
-            f"{'n_nonzero, or ' * (task in SPARSE)}moment and diameter must be given for task "
-            f"{task!r}, such as moment=tg.Moment(2.0, 1.0, kind='norm') and diameter=2.0."
+            f"{'n_nonzero=, or ' * (task in SPARSE)}moment= and diameter= must be given for task "
+            f"{task!r}: a bound on a moment of the gradients, and the diameter of the set."
         )
     if risk and (papers := wing("ranking")):
         sizes = n_rows, n_features, promise
@@ -261,8 +261,8 @@ def _sufficient(
     name = "epsilon" if "n_rows" in given else "n_rows"
     require(
         len(given) == 1,
-        "error must be given with n_rows or with epsilon (or guarantee), and not with both: the "
-        f"answer is the other one; got {' and '.join(given) or 'neither'}.",
+        "error must be given with n_rows= or epsilon=, and not with both: the answer is the other "
+        f"one; got {' and '.join(f'{each}=' for each in given) or 'neither'}.",
     )
 
     def advice(value: float) -> Advice:

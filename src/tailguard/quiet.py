@@ -46,6 +46,13 @@ class SharedSetting:
             self._users -= 1
             if self._users == 0:
                 self._changed.__exit__(None, None, None)
+            self._users = max(0, self._users)  # a fork resets the number
+
+    def begin_anew(self) -> None:
+        """Restore the setting in a forked process, which lacks the threads that used it."""
+        was_changed, self._users, self._lock = self._users > 0, 0, threading.Lock()
+        if was_changed:
+            self._changed.__exit__(None, None, None)
 
 
 def _ignore_again() -> None:

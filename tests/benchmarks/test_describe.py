@@ -66,11 +66,29 @@ def test_a_piece_of_ours_counts_intervals(tmp_path):
     assert told.loc["std", "given"] == 0
 
 
+@pytest.mark.parametrize(("n_hidden", "error"), [(2, 0.25), (3, math.inf), (5, math.nan)])
+def test_a_hidden_draw_counts_as_infinite(n_hidden, error, monkeypatch):
+    """One hidden draw of ten made a cell hidden."""
+
+    def answered(table, columns, exact, epsilons, n_draws):
+        units = [[bench.unit_of(column)] * exact.shape[1] for column in columns]
+        answers = np.tile(exact + 0.25 * np.array(units), (1, n_draws, 1, 1))
+        answers[:, :n_hidden] = math.nan
+        return answers, 0, 0
+
+    monkeypatch.setattr(bench, "by_us", answered)
+    found = bench.piece(Path("400"), bench.OURS, EPSILONS, 5)
+    assert (found["hidden"] == n_hidden).all()
+    np.testing.assert_allclose(found["error"], error, rtol=1e-3)
+
+
 def cells(ours, theirs, spread=0.0):
     """One cell, of two methods."""
     facts = {"table": "a", "n": 9, "d": 1, "epsilon": 1.0, "column": "x", "statistic": "mean"}
     rows = [{"name": bench.OURS, "error": ours}, {"name": "tree", "error": theirs}]
-    return pd.DataFrame([{**facts, **row, "spread": spread, "draws": 3} for row in rows])
+    return pd.DataFrame(
+        [{**facts, **row, "spread": spread, "hidden": 0, "draws": 3} for row in rows]
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +102,7 @@ def cells(ours, theirs, spread=0.0):
     ],
 )
 def test_a_cell_is_better_level_or_hidden(ours, theirs, spread, verdict):
-    (row,) = bench.judged(cells(ours, theirs, spread))[bench.VERDICTS].to_numpy().tolist()
+    (row,) = bench.judged(cells(ours, theirs, spread))[bench.VERDICTS[:3]].to_numpy().tolist()
     assert tuple(row) == verdict
 
 

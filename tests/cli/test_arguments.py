@@ -42,7 +42,7 @@ def test_what_a_command_uses_is_not_written_over(tmp_path, monkeypatch, name, us
     for file in ("a.parquet", "model.json"):
         Path(file).write_text("")
     Path("linked.parquet").symlink_to("a.parquet")
-    with pytest.raises(InputError, match="--out must be no file of"):
+    with pytest.raises(InputError, match="--out must not be a file of"):
         destination(Path(name), Path("model.json"), None, Path(used))
     # What lies beside the tables of a folder is none of them.
     for other in map(Path, ("model.json", "new.csv")):

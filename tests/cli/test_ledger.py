@@ -58,7 +58,7 @@ def test_no_command_writes_its_answer_over_the_ledger(ledger, csv_file, call):
     for words in (("ledger", "export", ledger), ("mean", csv_file, *MEAN, "--ledger", ledger)):
         refused = call(*words, "--out", ledger)
         assert refused.code == 2
-        assert "--out must be no file of" in refused.err
+        assert "--out must not be a file of" in refused.err
     assert ledger.read_bytes() == before
 
 

@@ -196,12 +196,17 @@ SAID = [
     ("{mean} --method clipped --option clip_norm=far", "clip_norm must be"),
     ("{mean} --method clipped --option clip_norm=1e308", "clip_norm must be"),
     ("{mean} --method truncated --option n_groups=2.5", "--groups must be"),
-    ("{mean} --option clip_norm=1", "clip_norm must be given with a method by name"),
+    ("{mean} --option clip_norm=1", "--option must be given with a --method by name"),
+    ("{mean} --method clip", "--method must be one of 'auto', 'clipped'"),
+    (
+        "fit {csv} --formula cost~cut(age,2,1) {privacy} --out {out}",
+        "The term must be like cut(x, 10, 20), with",
+    ),
     ("{describe} --quantiles half", "--quantiles must be numbers from 0 to 1"),
     ("{describe} --quantiles 2", "--quantiles must be"),
     ("{describe} --by cost", "by must name columns of declared levels"),
     ("{describe} --by cost,cost", "--by must be different names"),
-    ("{describe} --spend tails=2", "spend must name requested statistics"),
+    ("{describe} --spend tails=2", "--spend must name statistics that are requested (quantiles, "),
     # plans
     ("plan squared --columns 5 {privacy}", "--rows must be given, or "),
     ("plan squared {sizes} {privacy} --json --out {out}", "--out must be given with --html"),
@@ -220,6 +225,10 @@ SAID = [
     ("ledger show {ledger} --name patients", "'patients' must exist"),
     ("ledger history {csv}", "must be a file that a ledger wrote"),
     ("ledger verify {ledger} --against {csv}", "--against must be a file that"),
+    (
+        "ledger verify {ledger} --against {folder}/list.json",
+        "--against must be what a ledger exported; it",
+    ),
     ("ledger export {ledger} --out {folder}", "--out must be a file"),
     *((f"{spend} {options}", words) for spend in ("{fit}", "{mean}") for options, words in CHARGED),
 ]

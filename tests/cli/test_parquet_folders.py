@@ -46,7 +46,7 @@ def test_rows_of_folders_and_patterns_are_predicted_in_order(parts, model_file, 
     out = parts / "parts" / "part-0.pq"
     refused = call("predict", model_file, parts / "parts", "--out", out)
     assert refused.code == 2
-    assert "--out must be no file of" in refused.err
+    assert "--out must not be a file of" in refused.err
 
 
 def test_what_is_no_table_is_one_sentence(parts, call):

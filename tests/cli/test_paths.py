@@ -55,7 +55,7 @@ def test_a_link_to_what_is_used_is_not_written_over(folder, call, command, used,
     before = contents(folder)
     answer = call(*COMMANDS[command], "--out", "answer.json")
     assert answer.code == 2
-    refusal = f"--out must be no file of {used!r}"
+    refusal = f"--out must not be a file of {used!r}"
     if link is os.link and used == "budget.sqlite" and command != "mean":
         refusal = "must have one name, and no hard links"
     assert refusal in answer.err
@@ -79,7 +79,7 @@ def test_a_link_to_the_log_of_a_ledger_is_not_taken(folder, call):
         os.link("budget.sqlite-wal", "answer.json")
         answer = call(*COMMANDS["export"], "--out", "answer.json")
     assert answer.code == 2
-    assert "--out must be no file of 'budget.sqlite'" in answer.err
+    assert "--out must not be a file of 'budget.sqlite'" in answer.err
 
 
 @pytest.mark.parametrize("ending", SIDE_FILES)

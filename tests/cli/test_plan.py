@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import tailguard as tg
 from tailguard.cli.app import run
 
@@ -32,6 +34,31 @@ def test_persons_are_planned_for(capsys, monkeypatch):
     known = {"n_features": 5, "epsilon": 1.0, "delta": 1e-6, "persons": 20_000}
     found = tg.plan("squared", rows_per_person=[1, 3, 12], **known)
     assert capsys.readouterr().out == str(found) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["convex", "--rows", "9", "--epsilon", "1"],
+            "--moment-bound and --diameter must be given for task 'convex': a bound on a moment of "
+            "the gradients, and the diameter of the set.",
+        ),
+        (
+            ["sparse", "--rows", "9", "--epsilon", "1"],
+            "--keep, or --moment-bound and --diameter must be given for task 'sparse': a bound on "
+            "a moment of the gradients, and the diameter of the set.",
+        ),
+        (
+            ["linear", "--error", "0.1"],
+            "--error must be given with --rows or --epsilon, and not with both: the answer is the "
+            "other one; got neither.",
+        ),
+    ],
+)
+def test_a_refusal_has_no_word_of_python(call, words, sentence):
+    answer = call("plan", *words, "--columns", "3", "--delta", "1e-6")
+    assert (answer.code, answer.err) == (2, f"Error: {sentence}\n")
 
 
 def test_long_lines_are_folded(call):

@@ -103,7 +103,7 @@ def test_a_page_of_other_words_is_refused(files, call, old, new):
     answer = call("verify", "model.html")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == (
-        "Error: FILE must say what its data give; the words of this page are others.\n"
+        "Error: FILE must be a page whose words follow from its data; words of this page differ.\n"
     )
 
 
@@ -147,4 +147,4 @@ def test_no_page_is_made_of_a_page_or_over_its_file(files, call):
     )
     over = call("report", "model.json", "--out", "model.json")
     assert over.code == 2
-    assert over.err.startswith("Error: --out must be no file of 'model.json'")
+    assert over.err.startswith("Error: --out must not be a file of 'model.json'")

@@ -45,7 +45,7 @@ def test_a_ledger_adds_the_charge_and_the_releases(files, call):
     answer = call("verify", "model.json", "--ledger", "budget.sqlite")
     assert answer.code == 0
     agreed, trusted = " ".join(answer.out.split()).split("Not proven:")
-    assert "The ledger charged this plan, as it does no simulation, and lists these rel" in agreed
+    assert "The ledger charged this plan, so the run was no simulation, and lists these" in agreed
     for proven in ("The mode", "releases are all", "entry 2", "not signed"):
         assert proven not in trusted
     assert "n = 600" in trusted
@@ -122,6 +122,13 @@ MODEL_EDITS = {
 }
 
 
+def test_a_word_that_no_certificate_has_is_refused_by_the_name_of_its_file(files, call):
+    answer = call("verify", edited(files, "certificate.json", lambda c: c.update(mode="public")))
+    assert answer.code == 2
+    assert answer.err.startswith("Error: FILE must be a model file, what 'tailguard mean'")
+    assert "mode must be one of 'private'" in answer.err
+
+
 @pytest.mark.parametrize("edit", MODEL_EDITS)
 def test_a_model_file_says_the_same_in_both_places(files, call, edit):
     change, words = MODEL_EDITS[edit]
@@ -141,7 +148,10 @@ def test_a_key_twice_is_refused(files, call):
 def test_a_certificate_that_no_ledger_was_charged_with_is_refused_beside_one(files, call):
     answer = call("verify", "mean.json", "--ledger", "budget.sqlite")
     assert answer.code == 2
-    assert "--ledger must be one that the certificate names; it names none" in answer.err
+    assert (
+        "--ledger must be left out unless the certificate names one ledger; it names none"
+        in answer.err
+    )
 
 
 def test_a_folder_is_no_ledger(files, call):

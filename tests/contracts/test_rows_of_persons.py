@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailguard as tg
-from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.persons import PersonRows, UsedRows
 from tailguard.noise.sources import SimulationSource
@@ -32,7 +32,7 @@ def test_rows_are_chosen_by_what_the_person_has_herself():
         values = np.concatenate([own, others])[order]
         keys = np.concatenate([np.full(50, 100), before + np.arange(len(others))])[order]
         persons = Persons.of(keys, unit)
-        rows = all_used(PersonRows(ArrayRows(values[:, None]), persons, SimulationSource(3)))
+        rows = all_used(PersonRows(make_rows(values[:, None]), persons, SimulationSource(3)))
         place = np.flatnonzero(np.isin(rows.features[:, 0], own))
         return rows.features[place, 0].tolist()
 
@@ -48,7 +48,7 @@ def test_a_random_draw_of_rows_is_even_and_equal_rows_are_drawn_one_by_one():
     for seed in range(400):
         values = np.array([0.0, 1.0, 2.0, 3.0, 3.0])[:, None]
         rows = PersonRows(
-            ArrayRows(values), Persons.of(np.zeros(5, int), unit), SimulationSource(seed)
+            make_rows(values), Persons.of(np.zeros(5, int), unit), SimulationSource(seed)
         )
         found, times = np.unique(all_used(rows).features, return_counts=True)
         counts[found.astype(int)] += times
@@ -85,7 +85,7 @@ def test_one_more_void_row_moves_no_bit_and_would_if_rows_came_in_chunks(monkeyp
         for n_void in (1, 2):
             data = np.concatenate([np.full((n_void, 3), np.nan), X])
             told = Persons.of(np.concatenate([np.full(n_void, -1), keys]), UNIT)
-            rows = PersonRows(ArrayRows(data), told, SimulationSource(0))
+            rows = PersonRows(make_rows(data), told, SimulationSource(0))
             answers.append(query.answer(rows, None, calibration))
         return np.abs(answers[0] - answers[1]).max()
 

@@ -9,7 +9,7 @@ from support.loops import loop
 from tailguard.checks import InputError
 from tailguard.data.missing import filled, missing_constants
 from tailguard.data.rows import arrays
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 
 MISSING = {"age": 40.0, 1: -1.0}
 NAMES = ("age", "km", "cost")
@@ -42,17 +42,17 @@ def test_filled_rows_are_the_rows_filled_beforehand(dtype, n_threads, monkeypatc
     monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 1_000)
     monkeypatch.setattr(arrays, "NUMBERS_WORTH_A_THREAD", 1_000)
     features = records(dtype=dtype)
-    rows = ArrayRows(features, missing=CONSTANTS)
-    assert counts(rows, n_threads) == counts(ArrayRows(filled_beforehand(features)))
-    assert counts(rows, n_threads) != counts(ArrayRows(features))
+    rows = make_rows(features, missing=CONSTANTS)
+    assert counts(rows, n_threads) == counts(make_rows(filled_beforehand(features)))
+    assert counts(rows, n_threads) != counts(make_rows(features))
     places = np.array([7, 3, 4_000])
-    assert counts(rows.restricted(places)) == counts(ArrayRows(filled_beforehand(features)[places]))
+    assert counts(rows.restricted(places)) == counts(make_rows(filled_beforehand(features)[places]))
 
 
 def test_what_the_user_brought_is_not_touched_and_not_copied():
     features = records()
     before = features.copy()
-    rows = ArrayRows(features, missing=CONSTANTS)
+    rows = make_rows(features, missing=CONSTANTS)
     counts(rows)
     np.testing.assert_array_equal(features, before)
     assert np.shares_memory(rows._records.features, features)

@@ -110,12 +110,14 @@ def test_python_on_the_page_runs(page, tmp_path, monkeypatch):
 
 @every_page
 def test_links_lead_somewhere(page):
-    assert broken_links(page.read_text(), page) == []
+    broken = broken_links(page.read_text(), page)
+    assert not broken, f"{page.name}: no file or heading of that name for the links {broken}"
 
 
 @every_page
 def test_headings_and_bullets_stand_on_lines_of_their_own(page):
-    assert swallowed_marks(page.read_text()) == []
+    swallowed = swallowed_marks(page.read_text())
+    assert not swallowed, f"{page.name}: begin a new line with what begins within lines {swallowed}"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,9 @@ def test_a_swallowed_heading_or_bullet_is_seen(swallowed):
 @every_page
 def test_lists_and_tables_are_shown_as_they_are_written(page):
     text = page.read_text()
-    assert [*begun_items(text), *uneven_rows(text)] == []
+    begun, uneven = [*begun_items(text)], [*uneven_rows(text)]
+    assert not begun, f"{page.name}: put an empty line before the list that begins with {begun}"
+    assert not uneven, f"{page.name}: give these rows as many cells as the table's head: {uneven}"
 
 
 def test_a_list_within_a_paragraph_and_a_row_of_other_length_are_seen():

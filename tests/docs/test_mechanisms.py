@@ -31,10 +31,10 @@ def names_in(path):
     return {n.name for n in ast.parse((ROOT / path).read_text()).body if hasattr(n, "name")}
 
 
-def covered(text):
-    """What a page says that it covers, by the names of the registries."""
-    found = re.search(r"^Covers (.*)\.$", text, re.MULTILINE)
-    return re.findall(r"`([\w-]+)`", found[1]) if found else []
+def covered(index):
+    """What the pages cover by the list of pages, by the names of the registries."""
+    rows = re.findall(r"^\| \[.*\]\([\w-]+\.md\) \| (.*) \|$", index, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
 
 
 def missing_tests(text):
@@ -47,29 +47,25 @@ def missing_tests(text):
 
 
 def test_everything_that_is_registered_has_exactly_one_page():
-    names = [name for page in PAGES for name in covered(page.read_text())]
+    names = covered((FOLDER / "index.md").read_text())
     bare = REGISTERED - OF_MEANS - {*names}
-    assert not bare, f"{bare}: name it after 'Covers' on one page of docs/mechanisms, and its index"
+    assert not bare, f"{bare}: name it in docs/mechanisms/index.md, beside the page with its proof"
     assert sorted(names) == sorted(REGISTERED & {*names})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_has_all_parts_and_names_tests_that_exist(page):
     text = page.read_text()
-    assert [part for part in PARTS if f"**{part}" not in text] == []
-    assert len(NAMED.findall(text)) >= 3
-    assert missing_tests(text) == []
-    assert f"]({page.name})" in (FOLDER / "index.md").read_text()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_index_says_what_a_page_covers(page):
-    index = (FOLDER / "index.md").read_text()
-    (row,) = re.findall(rf"^\| .*\]\({re.escape(page.name)}\) \| (.*) \|$", index, re.MULTILINE)
-    assert re.findall(r"`([\w-]+)`", row) == covered(page.read_text())
+    absent = [part for part in PARTS if f"**{part}" not in text]
+    assert not absent, f"{page.name} needs paragraphs that begin with {absent} in bold"
+    assert len(NAMED.findall(text)) >= 3, f"{page.name} must name three tests that bind it"
+    assert not missing_tests(text), f"{page.name} names no tests with {missing_tests(text)}"
+    assert f"]({page.name})" in (FOLDER / "index.md").read_text(), (
+        "docs/mechanisms/index.md lists it"
+    )
 
 
 def test_a_test_that_is_gone_is_seen():
     gone = "* `tests/contracts/test_query.py::test_nothing`\n* `tests/nowhere.py::test_any`"
     assert len(missing_tests(gone)) == 2
-    assert covered("Covers `a-b`, `c`.") == ["a-b", "c"]
+    assert covered("| [A](a.md) | `a-b`, `c` |") == ["a-b", "c"]

@@ -314,6 +314,8 @@ def test_hidden_cells_of_descriptions_and_the_others_are_counted():
     tree = [row for row in rows if row["rival"] == "tree"]
     widest = [row for row in tree if int(row["d"]) > 200]
     assert len({row["table"] for row in widest}) == 2
+    once, asked = added(tree, "hidden once", "cells")
+    assert f"In {100 * once / asked:.0f} % of cells at least one of the ten draws is hidden" in page
     share = added(widest, "hidden")[0] / added(tree, "hidden")[0]
     assert f"{100 * share:.0f} % are in the two widest tables" in page
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import tailguard as tg
-from tailguard.summaries.class_score import accuracy
+from tailguard.summaries.scores.classes import accuracy
 
 N_ROWS = 6_000
 LABELS = ("low", "mid", "high", "never")  # the last one does not occur

@@ -111,8 +111,8 @@ def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_pat
     assert content["certificate"][CERTIFICATE] >= 1
     path = tmp_path / "model.json"
     newer = {
-        "MODEL must have .* 1 to 4; got version 5, which": {KEY: 5},
-        "MODEL must have format version 4, the first": {KEY: 3},
+        "it must have format version 4; got version 5, which": {KEY: 5},
+        "it must have format version 4; got 3": {KEY: 3},
         "schema must have format version 1; got version 4, which a newer tailguard wrote": {
             "schema": content["schema"] | {"tailguard_schema": 4}
         },

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 
 import tailguard as tg
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
-from tailguard.summaries.score import FAR_TARGETS, HIDDEN, area_under_curve
+from tailguard.summaries.scores.score import FAR_TARGETS, HIDDEN, area_under_curve
 
 N_ROWS = 6_000
 RNG = np.random.default_rng(0)

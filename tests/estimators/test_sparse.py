@@ -117,3 +117,14 @@ def test_a_far_cell_is_predicted_as_one_at_its_bound(model, tmp_path):
     if model is tg.SparseLinearRegression:
         linear = fitted.set_params(extrapolate="linear")
         assert abs(linear.predict(far) - linear.predict(within)) > 1e6
+
+
+def test_a_model_without_any_coefficient_has_a_summary_and_a_report():
+    """A fit without a constant keeps no column if zero is better."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 4)), rng.standard_normal(3000)
+    model = tg.SparseLinearRegression(n_nonzero=2, fit_intercept=False, random_state=0, **BUDGET)
+    model.fit(X, y)
+    assert model.support_.size == 0
+    assert "no coefficients" in model.summary()
+    assert "no coefficient was kept" in model.report().to_html()

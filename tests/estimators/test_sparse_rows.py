@@ -197,7 +197,7 @@ def test_a_sparse_target_and_tables_that_name_columns_are_refused_in_one_sentenc
     X, dense, y = records()
     with pytest.raises(tg.InputError, match="y must be dense"):
         tg.LinearRegression(**BUDGET).fit(dense, scipy.sparse.coo_array(y))
-    with pytest.raises(tg.InputError, match="table whose columns have names"):
+    with pytest.raises(tg.InputError, match="table whose column names are text"):
         tg.LinearRegression(**BUDGET).fit(X, y, columns=["a"])
     fitted = tg.LinearRegression(**BUDGET).fit(X, y)
     with pytest.raises(ValueError, match="3 features, but LinearRegression is expecting 6"):

@@ -19,9 +19,11 @@ from tailguard.privacy.events import Gaussian
 from tailguard.queries.admission import check_admitted, check_known
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.clipped_minimiser import ClippedMinimiser
 from tailguard.queries.loss_differences import LossDifferences
 from tailguard.queries.units import Units
 from tailguard.queries.view import View
+from tailguard.sets.intersection_with_ball import IntersectionWithBall
 
 ALL_EXAMPLES = [*query_examples(), *smooth_examples()]
 each_example = pytest.mark.parametrize("example", ALL_EXAMPLES, ids=lambda example: example.name)
@@ -268,3 +270,50 @@ def test_what_sits_in_a_tuple_or_a_list_is_walked_through(holder):
     query = LossDifferences(tg.losses.Squared(), 3 * (view,), 2.0)
     object.__setattr__(query, "views", holder(query.views))
     refused(query, np.zeros((3, 3)))
+
+
+def minimiser(n_steps=None, constraint=None, loss=None):
+    """A minimiser of one column that moves by at most ``0.5`` for one of 400 records."""
+    sets = {} if constraint is None else {"constraint": constraint}
+    raw = Units.raw(1, intercept=False)
+    of_loss = tg.losses.Huber(1.0) if loss is None else loss
+    return ClippedMinimiser(
+        of_loss, raw, strength=0.01, clip_norm=1.0, row_limit=1.0, n_steps=n_steps, **sets
+    )
+
+
+def test_a_step_that_was_lengthened_after_its_check_is_refused():
+    """Why: steps that are too long drive neighbours apart."""
+    query, targets, answers = minimiser(n_steps=2), np.zeros(400), []
+    object.__setattr__(query, "step_size", 90.0)
+    for targets[3] in (-100.0, 100.0):
+        calibration = query.calibrate(400, 1, mu=1.0)
+        rows = make_rows(np.ones((400, 1)), targets)
+        answers.append(query.answer(rows, np.zeros(1), calibration) * calibration.grid)
+    assert abs(answers[0] - answers[1])[0] > 50.0 * query.sensitivity(400, 1).ideal
+    with pytest.raises(InputError, match=r"step_size must be at most 2 / \(curvature"):
+        closed().ask(query, np.zeros(1), once(1.0))
+
+
+def test_a_loss_with_a_parameter_out_of_its_range_is_refused():
+    loss = tg.losses.LpLoss(2)
+    query = minimiser(loss=loss)
+    object.__setattr__(loss, "p", 0.5)  # not convex
+    refused(query, np.zeros(1), "'loss' is an object of LpLoss")
+
+
+def test_a_set_that_its_class_would_not_make_is_refused():
+    ball = IntersectionWithBall(tg.sets.Box([-1.0], [1.0]), [0.0], 0.5)
+    query = minimiser(constraint=ball)
+    object.__setattr__(ball, "center", (30.0,))  # outside the box
+    refused(query, np.zeros(1), "center of IntersectionWithBall must be as it was made")
+    object.__setattr__(ball, "radius", -1.0)
+    with pytest.raises(InputError, match="radius must be a finite number above 0"):
+        check_admitted(query)
+
+
+def test_numbers_that_a_set_keeps_are_computed_anew():
+    ball = tg.sets.L2Ball(1.0, [0.0])
+    vars(ball)["_center_point"] = np.array([30.0])
+    check_admitted(minimiser(constraint=ball))
+    assert ball.project([0.5]) == [0.5]

@@ -39,7 +39,7 @@ def plan_of(*stages):
 def test_it_asks_for_what_it_books_and_tells(kind):
     share, mu = SHARES[kind]
     stage = Stage.of(share, "mean", "", 3, 2)
-    assert stage.asked == stage.cost == share
+    assert stage.asked == share
     assert stage.event == Repeated(share, 3)
     assert stage.mu == pytest.approx(mu, rel=1e-12)
 

@@ -225,7 +225,7 @@ def test_a_ledger_goes_on_from_its_exports(ledger):
 def test_what_is_no_export_is_one_sentence(ledger, change):
     with pytest.raises((InputError, BudgetError)):
         ledger.verify(ledger.export() | change)
-    with pytest.raises(InputError, match="export must hold"):
+    with pytest.raises(InputError, match="export must be what a ledger exported"):
         ledger.verify([])
 
 

@@ -10,7 +10,8 @@ import tailguard as tg
 from ledger.test_lines import written_anew
 from ledger.test_refund import CAP, COUNT, OTHERS, USABLE, X, refuses, run_of
 from tailguard.checks import BudgetError, InputError, ReleaseError
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.base import RecordBlock
 from tailguard.gate import Gate
 from tailguard.gate.stage import Stage
 from tailguard.ledger.charges import charges_of
@@ -43,7 +44,7 @@ def usable(gate, stage=STAGE):
 
 
 def test_the_certificate_says_what_was_reserved_released_and_counts(ledger):
-    gate = gate_over(ArrayRows(X), ledger)
+    gate = gate_over(make_rows(X), ledger)
     usable(gate)
     assert gate.certificate().charged is None
     gate.settle(stopped_early=True)
@@ -62,7 +63,7 @@ def test_the_certificate_says_what_was_reserved_released_and_counts(ledger):
 
 @pytest.mark.parametrize("mu", [0.0124, 0.3])
 def test_a_certificate_that_counts_too_little_or_too_much_is_refused(ledger, mu):
-    gate = gate_over(ArrayRows(X), ledger)
+    gate = gate_over(make_rows(X), ledger)
     usable(gate)
     gate.settle(stopped_early=True)
     told = gate.certificate().to_dict()
@@ -72,7 +73,7 @@ def test_a_certificate_that_counts_too_little_or_too_much_is_refused(ledger, mu)
 
 def test_without_a_ledger_all_counts(tmp_path):
     for ledger in (None, tg.privacy.MemoryBooks()):
-        gate = gate_over(ArrayRows(X), ledger)
+        gate = gate_over(make_rows(X), ledger)
         usable(gate)
         gate.settle(stopped_early=True)
         assert gate.certificate().charged is None
@@ -84,7 +85,7 @@ class FailingRows(ArrayRows):
     """Rows that fail while they are read, once."""
 
     def __init__(self, failure):
-        super().__init__(X)
+        super().__init__(RecordBlock(X))
         self.failure = failure
 
     def reduce(self, kernel, n_threads=None):
@@ -116,7 +117,7 @@ def test_what_fails_while_records_are_read_forfeits_the_rest(ledger, failure, he
 
 def test_a_run_with_a_checkpoint_gets_nothing_back(ledger, tmp_path):
     for _ in range(2):  # and once more from its end
-        gate = gate_over(ArrayRows(X), ledger, checkpoint=tmp_path / "checkpoint")
+        gate = gate_over(make_rows(X), ledger, checkpoint=tmp_path / "checkpoint")
         usable(gate)
         gate.settle(stopped_early=True)
         gate.close()

@@ -9,6 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import tailguard as tg
+from support.registered import examples_of
 from tailguard.checks import InputError
 from tailguard.losses import (
     Huber,
@@ -162,8 +163,7 @@ def test_losses_are_made_by_name_with_their_parameters():
 
 @pytest.mark.parametrize("name", sorted(LOSSES | RECORD_LOSSES))
 def test_labels_are_the_first_so_many_whole_numbers(name):
-    options = {"multinomial": {"n_classes": 3}, "record_gradient": {"function": lambda w, x, y: x}}
-    loss = make_loss(name, **options.get(name, {}))
+    loss = examples_of({name: (LOSSES | RECORD_LOSSES)[name]})[name][0]
     valid = loss.valid_target(np.array([0.0, 1.0, 2.0, 3.0, 0.5]))
     counted = int(np.argmin(valid)) if not valid[3] else None
     assert loss.n_classes == counted

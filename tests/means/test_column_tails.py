@@ -1,6 +1,8 @@
 """Tails of columns: a heavy column pays for itself, and hidden sizes are not called exact."""
 
 import math
+import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -93,7 +95,52 @@ def test_a_cost_that_is_mostly_zero_has_the_scale_of_its_claims():
         found = tg.mean(x, epsilon=0.3, **DELTA, random_state=seed)
         assert 0.5 * x.mean() < found.value < 1.3 * x.mean()
         assert found.noise_std > 0.01 * x.mean()
-        assert any("clipping may move the mean of x0 by about" in note for note in found.notes)
+        assert any("clipping lowers the mean of x0 by about" in note for note in found.notes)
+
+
+@pytest.mark.long
+def test_a_rare_level_beside_others_keeps_its_mean():
+    """The scale of rare cells is released, and noise hides these cells in the tails."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((N_ROWS, 8)) < np.array([0.02] * 4 + [0.4] * 4)).astype(float)
+    stated = []
+    for seed in range(6):
+        found = tg.mean(X, epsilon=1.0, **DELTA, random_state=seed)
+        stated.append(np.abs(found.value - X.mean(axis=0)) / found.noise_std)
+    known = np.ravel(stated)[~np.isnan(np.ravel(stated))]
+    assert known.size > 24
+    assert np.mean(known < 3.0) > 0.95
+
+
+def clipping_notes(x, epsilon, n_draws=8):
+    """The share of runs with a note on the bias of clipping, for one column."""
+    runs = (tg.mean(x, epsilon=epsilon, **DELTA, random_state=s) for s in range(n_draws))
+    return np.mean([any("clipping" in note for note in found.notes) for found in runs])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+def test_a_bias_is_noted_if_it_is_clear_and_a_light_or_symmetric_tail_is_not(epsilon):
+    rng = np.random.default_rng(2)
+    assert clipping_notes(rng.pareto(1.5, 5_000), epsilon) > 0.7
+    for light in (rng.normal(5.0, 1.0, 5_000), rng.uniform(size=5_000), rng.random(5_000) < 0.3):
+        assert clipping_notes(light.astype(float), epsilon) < 0.3
+    assert clipping_notes(rng.standard_t(3.0, 5_000), epsilon) < 0.3
+
+
+@pytest.mark.long
+def test_a_note_says_where_a_mean_lies_and_how_far():
+    x = np.random.default_rng(2).pareto(1.5, 5_000)
+    biases = []
+    for seed, side in product(range(8), (1.0, -1.0)):
+        found = tg.mean(side * x, epsilon=1.0, **DELTA, random_state=seed)
+        said = [note for note in found.notes if "clipping" in note]
+        if said:
+            moved, size = re.search(r"(raises|lowers) .* by about ([\d.e+-]+),", said[0]).groups()
+            assert moved == ("lowers" if side > 0.0 else "raises")
+            biases.append(float(size) / abs(side * x.mean() - found.value))
+    assert len(biases) > 8
+    assert 0.4 < np.median(biases) < 2.5
 
 
 def test_hidden_sizes_are_noted_and_have_no_stated_error():
@@ -149,6 +196,14 @@ def test_the_books_state_the_sensitivity_of_one_bin_per_column():
     _, gate = tails_of(np.ones((500, WIDTH)))
     (release,) = gate.books.releases
     assert release.sensitivity == pytest.approx(math.sqrt(2.0 * WIDTH))
+
+
+def test_noise_hides_the_cells_of_a_known_scale_if_all_seem_to_be_near_zero():
+    X = np.zeros((500, WIDTH))
+    X[:8] = 1.0
+    tails, _ = tails_of(X)
+    assert tails.distributions == (None,) * WIDTH
+    assert not tails.unknown.any()
 
 
 @pytest.mark.long

@@ -157,7 +157,7 @@ def test_the_printed_noise_of_groups_is_worth_far_more_than_its_promise():
         Problem(None, 5_000, 3, moment=ALONG), tg.ApproxDP(1.0, 1e-6)
     )
     rho = printed_amplified_rho(n_groups=1000, epsilon=1.0, delta=1e-6)
-    cost, rounding = plan.stages[0].cost, (1.0 + 2.0**-8) * math.sqrt(3) / lattice_std(5)
+    cost, rounding = plan.stages[0].event.event, (1.0 + 2.0**-8) * math.sqrt(3) / lattice_std(5)
     assert isinstance(cost, Shuffled)
     assert cost.n_units == 1000
     assert cost.mu == pytest.approx(math.sqrt(2.0 * rho) + rounding, rel=1e-9)

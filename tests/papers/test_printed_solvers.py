@@ -80,7 +80,7 @@ def test_printed_blocks_overlap_where_they_can():
         solver = PrintedSampleAndAggregate(n_blocks=n_blocks)
         plan = fit(solver, random_state=0).plan
         assert (plan.settings["layout"], plan.settings["calibration"]) == (layout, "printed")
-        assert plan.stages[0].cost == Unbounded()
+        assert plan.stages[0].event.event == Unbounded()
     assert PrintedSampleAndAggregate(layout="disjoint").layout == "disjoint"
 
 

@@ -5,15 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tailguard.scaling.noisy_distribution import detection_threshold
-from tailguard.summaries.distribution import (
-    AS_ZERO,
-    LEAST_SIZE,
-    OCTAVES,
-    WINDOWS,
-    DistributionEstimate,
-    octaves_of,
-)
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import LEAST_SIZE, OCTAVES
 
 RNG = np.random.default_rng(0)
 COLUMNS = {
@@ -142,54 +135,6 @@ def test_zero_is_zero_and_one_value_is_its_roundest_number():
     assert looked(COLUMNS["constant"], 5.0, np.random.default_rng(6), 12).quantile(0.5, 5.0) == -3.7
 
 
-def test_octaves_of_both_signs_are_found_though_noise_hides_each_of_them():
-    values, missed = COLUMNS["normal"], 0
-    exact = counted(values, OCTAVES)
-    largest = np.sort(exact)[-6:].min()  # three octaves of either sign, where most records lie
-    most = np.flatnonzero(exact >= largest)
-    for seed in range(50):
-        noise = np.random.default_rng(seed).normal(0.0, largest / 3.0, exact.size)
-        found = octaves_of(exact + noise, largest / 3.0)[0][most]
-        missed += not found.any(where=most < 321)
-        missed += not found.any(where=most > 321)
-    assert missed <= 5
-
-
-def test_a_column_about_zero_stands_out_by_both_signs_together():
-    values = np.random.default_rng(0).normal(size=20_000)
-    exact = counted(values, OCTAVES)
-    one_sign, positive = octaves_of(np.where(np.arange(exact.size) > 321, exact, 0.0), 1_000.0)
-    kept, significance = octaves_of(exact, 1_000.0)
-    assert significance == pytest.approx(math.sqrt(2.0) * positive, rel=0.05)
-    assert kept[322:].sum() == kept[:320].sum() >= 3
-    assert one_sign[:319].sum() == 0
-
-
-@pytest.mark.long
-def test_noise_alone_stands_out_as_rarely_as_it_is_said_to():
-    rng, least = np.random.default_rng(0), detection_threshold(1, 0.05, WINDOWS)
-    noise = rng.normal(size=(4_000, len(OCTAVES) + 1))
-    stand_out = np.mean([octaves_of(row, 1.0)[1] >= least for row in noise])
-    assert 0.02 < stand_out < 0.06
-
-
-def test_zeros_alone_are_seen_where_one_octave_among_all_would_not_be():
-    exact = counted(np.full(1_000, 1e6), OCTAVES)
-    exact[len(OCTAVES) // 2] = 400.0
-    assert octaves_of(exact, 100.0)[0][len(OCTAVES) // 2]
-    exact[[len(OCTAVES) // 2, 5]] = 0.0, 400.0
-    assert not octaves_of(exact, 100.0)[0][5]
-
-
-def test_octaves_beside_zeros_alone_are_hardly_ever_noise():
-    seen, zero = 0, len(OCTAVES) // 2
-    for row in np.random.default_rng(6).normal(size=(500, len(OCTAVES) + 1)):
-        row[zero] += 1_000.0
-        kept = octaves_of(row, 1.0)[0]
-        seen += np.delete(kept, range(zero - AS_ZERO, zero + AS_ZERO + 1)).any()
-    assert seen <= 1
-
-
 def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
     """Zeros stand out, and four octaves of a fifth of the others each do not."""
     rng, held = np.random.default_rng(5), 0
@@ -201,14 +146,6 @@ def test_what_noise_hides_beyond_all_bins_is_not_taken_for_the_last_bin():
         assert math.isinf(high) or high < 1e40
         assert estimate.interval(0.3, 2.0)[1] < 1.0
     assert held >= 18
-
-
-def test_octaves_of_the_other_sign_are_rarely_seen_where_there_are_none():
-    exact, seen = counted(np.exp(COLUMNS["normal"]), OCTAVES), 0
-    for seed in range(80):
-        noise = np.random.default_rng(seed).normal(0.0, 1_000.0, exact.size)
-        seen += bool(octaves_of(exact + noise, 1_000.0)[0][:320].any())
-    assert seen <= 8
 
 
 def test_what_does_not_stand_out_may_hold_as_much_as_its_noise():
@@ -282,6 +219,20 @@ def test_an_interval_holds_the_estimate_and_has_no_end_where_no_edge_bounds_it()
         assert all(low <= place <= high for low, high in ends)
     assert estimate.interval(0.001, 9.0)[0] == -math.inf
     assert estimate.interval(0.999, 9.0)[1] == math.inf
+
+
+def test_a_quantile_without_one_end_is_hidden_where_it_is_far_from_the_other():
+    """In interquartile ranges, of 50 here; in an open bin as well as in any other."""
+    estimate = known_bins([100] * 100)
+    for level, value in ((0.95, 95.0), (0.9999, 99.0)):
+        assert not estimate.hides(level, value, (0.0, 100.0))
+        assert not estimate.hides(level, value, (value - 74.0, math.inf))
+        assert estimate.hides(level, value, (value - 76.0, math.inf))
+        assert estimate.hides(level, value, (-math.inf, value + 76.0))
+        assert estimate.hides(level, value, (-math.inf, math.inf))
+    zeros = DistributionEstimate(counted(np.zeros(1_000), OCTAVES), 1.0, 1_000)
+    assert zeros.like_indicator
+    assert zeros.hides(0.0, 0.0, (-math.inf, 0.0))
 
 
 def test_an_interval_takes_in_a_value_right_beyond_an_end_about_which_much_lies():

@@ -16,8 +16,8 @@ from support.person_attack import (
 )
 from tailguard.data.labels import scored_cells
 from tailguard.data.rows import persons as persons_module
-from tailguard.summaries.class_score import ClassScoreStatistics
-from tailguard.summaries.score import ScoreStatistics
+from tailguard.summaries.scores.classes import ClassScoreStatistics
+from tailguard.summaries.scores.score import ScoreStatistics
 from tailguard.summaries.statistics import Statistics
 
 N_OTHERS = 2 * (AUDITED_PERSONS - 1)

@@ -2,7 +2,7 @@
 
 The data have few records, one of which differs, and methods take at most three steps. The attacker
 sees all points of a run and distinguishes neighbours by a linear discriminant, learned from pilot
-runs. The default method makes seventy releases per fit, and the attacker sees all of them.
+runs. Of the default method the attacker sees all releases, some seventy per fit.
 
 Reference
 ---------
@@ -39,7 +39,7 @@ from tailguard.summaries.statistics import Statistics
 Records = tuple[FloatArray, FloatArray | None]
 Pair = tuple[Records, Records]
 
-N_ROWS, MU = 60, 2.5  # this mu needs the fewest runs, as for queries
+N_ROWS, MU = 60, 2.5  # audits of queries and of runs need the fewest runs at this mu
 # Pilot runs per neighbour: they attain 0.994 of the best discriminant of five normal numbers
 # (simulated).
 N_PILOT = 300

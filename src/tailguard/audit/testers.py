@@ -118,7 +118,7 @@ def kernel_score(first: FloatArray, second: FloatArray) -> Score:
 def _counted_errors(
     first: FloatArray, second: FloatArray, cuts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return both error probabilities of each threshold, as in the pilot runs."""
+    """Return both error probabilities of each threshold, as in the pilot runs; none is zero."""
     wrong = ((first[:, None] > cuts).sum(axis=0) + 0.5) / (first.size + 1)
     missed = ((second[:, None] <= cuts).sum(axis=0) + 0.5) / (second.size + 1)
     return wrong, missed
@@ -137,7 +137,7 @@ def _normal_errors(
 
 
 def _tester(
-    learn: Callable[[FloatArray, FloatArray], Score],
+    learn_score: Callable[[FloatArray, FloatArray], Score],
     errors: Callable[..., tuple[FloatArray, FloatArray]] = _normal_errors,
 ) -> Learn:
     """Return a tester that learns a score, and then the threshold on it that proves the most."""
@@ -145,7 +145,7 @@ def _tester(
     def train(
         first: FloatArray, second: FloatArray, claim: PrivacyClaim, n_runs: int, false_alarm: float
     ) -> Decide:
-        score = learn(first, second)
+        score = learn_score(first, second)
         sides = score(first), score(second)
         cuts = np.quantile(np.concatenate(sides), np.linspace(0.02, 0.98, N_CUTS))
         wrong, missed = (

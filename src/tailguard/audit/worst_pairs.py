@@ -222,14 +222,14 @@ def _own_pair(name: str) -> WorstPair:
     return WorstPair(f"{name}/{own.pop('label')}", **own)
 
 
-OF_CLASSES = {pair.name.partition("/")[0]: pair for pair in PAIRS}
+PAIR_OF_QUERY = {pair.name.partition("/")[0]: pair for pair in PAIRS}
 WORST_PAIRS = (*QUERIES, *VARIANTS)
 """Names of queries with a worst pair; queries with smooth noise use the functions below."""
 
 
 def worst_pair(name: str) -> WorstPair:
     """Return the worst pair of a query, by its name."""
-    return VARIANTS.get(name) or OF_CLASSES.get(name) or _own_pair(name)
+    return VARIANTS.get(name) or PAIR_OF_QUERY.get(name) or _own_pair(name)
 
 
 def moved_medians(n_columns: int) -> tuple[FloatArray, FloatArray]:

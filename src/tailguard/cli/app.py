@@ -54,7 +54,7 @@ from tailguard.cli.commands import (
 )
 from tailguard.cli.declarations import REMEDIES
 from tailguard.cli.options import markup_mode, page, pages
-from tailguard.data.rows.record_file import FULL
+from tailguard.data.rows.record_file import FULL_DISK_ERRORS
 from tailguard.gate.record_check import unusable_sentence
 from tailguard.printable import printable
 from tailguard.version import __version__
@@ -80,6 +80,7 @@ RENAMED = {
 SENTENCES = {
     r"^weight(?= must be (?:left out without person=|one of 'person'))": "person_weight",
     r"^order(?= must be (?!one of))": "moment_order",
+    r"^export(?= must )": "against",
 }
 """Beginning of an error -> parameter of a command, for names that have two meanings in Python."""
 DECLARED_LEVELS = re.compile(r"schema=\{'categorical': \{(name|'[^']*'): \[(?:levels|\.\.\.)\]\}\}")
@@ -137,16 +138,14 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
     return re.sub(f"{QUOTED}|{whole}", renamed, sentence)
 
 
-# Exit codes: 0, success; 1, an internal error, with a constant message; 2, an invalid input, with a
-# sentence that has the parameter, its value and what is allowed; 3, a table with mostly unusable
-# records. Nothing printed to stderr depends on the values of records, except through released
-# numbers.
+# Nothing printed to stderr depends on the values of records, except through released numbers. So
+# the message of an internal error is constant.
 INTERNAL_ERROR = (
     "tailguard stopped on an internal error; TAILGUARD_DEBUG=1 shows the traceback, "
     "which may show records."
 )
 
-UNPRINTABLE = FULL | {errno.EIO, errno.EBADF}  # typer itself ends at a closed pipe
+UNPRINTABLE = FULL_DISK_ERRORS | {errno.EIO, errno.EBADF}  # typer itself ends at a closed pipe
 """Errors of a screen or a file that takes no output."""
 UNPRINTED = (
     "the output must go where it can be printed; it was not: {}; if a run has ended, its answer is "

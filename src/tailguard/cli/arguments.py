@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tailguard.checks import InputError
 from tailguard.data.readers.parquet import parquet_files_in
-from tailguard.data.rows.record_file import FULL
+from tailguard.data.rows.record_file import FULL_DISK_ERRORS
 from tailguard.ledger import Ledger
 from tailguard.ledger.store import SIDE_FILES, check_no_side_file, check_regular_file
 from tailguard.privacy.guarantees import ApproxDP, PureDP
@@ -215,7 +215,8 @@ def destination(path: Path, *others: Path | None) -> Path:
     for other in others:
         if other is not None and any(_is_same_file(path, each) for each in _files_of(other)):
             raise InputError(
-                f"--out must be no file of {str(other)!r}, which is in use; got {str(path)!r}."
+                f"--out must not be a file of {str(other)!r}, which the command uses; got "
+                f"{str(path)!r}."
             )
     if str(path) == "-":
         raise InputError("--out must be the path of a file; got '-', which names none.")
@@ -275,7 +276,7 @@ def _written(path: Path, advice: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in FULL_DISK_ERRORS:
             with suppress(OSError):
                 os.unlink(os.path.realpath(path))
         raise InputError(

@@ -77,7 +77,7 @@ def _is_empty(cell: Any, missing: set[int]) -> bool:
         return text.strip().lower() in BLANK
     if id(type(cell)) in DATES:
         return bool(np.isnat(cell))
-    if id(type(cell)) in COMPLEX:  # one such cell makes complex NaN of all gaps
+    if id(type(cell)) in COMPLEX:  # in a column of complex numbers an empty cell is NaN + 0j
         return bool(cell.imag == 0.0)
     return cell is None or id(type(cell)) in missing
 

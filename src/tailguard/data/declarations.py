@@ -296,7 +296,10 @@ def check_places(schema: Any) -> None:
     _check_features("terms", used, schema.features, roles)
     for column in schema.dates:
         if column in schema.categorical:
-            raise InputError(f"dates must not have declared levels as well; got {column!r}.")
+            raise InputError(
+                f"dates must not be of a column with declared levels; got {column!r}: leave it "
+                "out of one of the two."
+            )
     check_terms(schema)
     coefficients = schema.coefficient_names
     if len(set(coefficients)) < len(coefficients):
@@ -373,8 +376,8 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     readings = {n if n is not None else text for n, text in zip(numbers, declared, strict=True)}
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
         raise InputError(
-            f"The levels of {column!r} must be different and none may be empty or {OTHER!r}, which "
-            f"stands for every other level; got {shown(list(declared))}."
+            f"The levels of {column!r} must be one or more and different, and none may be empty "
+            f"or {OTHER!r}, which stands for every other level; got {shown(list(declared))}."
         )
     return declared
 

@@ -330,7 +330,8 @@ class Schema:
         known = [each.name for each in fields(cls)]
         for key in content:
             if key not in (KEY, *known):
-                raise InputError(f"schema must declare {', '.join(known)} only; got {shown(key)}.")
+                names = ", ".join(map(repr, known))
+                raise InputError(f"schema must declare {names} only; got {shown(key)}.")
         return cls(**{key: content[key] for key in content if key != KEY})
 
     def to_json(self) -> str:

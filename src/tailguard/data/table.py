@@ -108,8 +108,8 @@ class FrameTable(Table):
         self.names = column_names(frame) or ()
         if not self.names:
             raise InputError(
-                "X must be a pandas, polars or pyarrow table whose columns have names of text "
-                f"to be read by name; got {type(frame).__name__}."
+                "X must be a pandas, polars or pyarrow table whose column names are text, since "
+                f"columns are to be read by name; got {type(frame).__name__}."
             )
         self.n_rows = len(frame)
 

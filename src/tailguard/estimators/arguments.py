@@ -1,13 +1,11 @@
-"""The arguments of estimators: their documentation, their names and their checks.
+"""The arguments of estimators, their documentation and checks; and the count of their fits.
 
 Errors of scikit-learn's metrics print targets. So the checks of a score refuse the same inputs
 first, with messages that print no target.
 """
 
-import inspect
 import re
 import warnings
-from collections.abc import Collection
 from inspect import cleandoc
 from typing import Any, Self, TypeVar
 
@@ -18,15 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import (
-    ArgumentError,
     InputError,
-    check_arguments,
     require,
     shown,
     warn_before_spending,
 )
 from tailguard.data.matrices import to_vector
-from tailguard.gate.plan import INTERCEPT
 from tailguard.privacy.events import Event
 
 T = TypeVar("T")
@@ -68,18 +63,8 @@ def fits_of(estimator: Any) -> list[Event]:
     return fits
 
 
-class NamedArguments:
-    """Mixin of estimators; errors for an unknown parameter suggest a known one."""
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters and positional ones."""
-        if args:
-            raise ArgumentError(
-                f"{cls.__name__} must be given its parameters by name, such as epsilon=1.0."
-            )
-        known = [*inspect.signature(cls.__init__).parameters][1:]  # the first is self
-        check_arguments(cls.__name__, parameters, known)
-        return super().__new__(cls)
+class CountedFits:
+    """Mixin of estimators whose clones share their count of fits, and never a checkpoint."""
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy; refuse one that would share a checkpoint."""
@@ -106,15 +91,6 @@ def check_exposure(model: Any, exposure: Any, declared: str | None = None) -> No
     raise InputError(
         f"exposure must be left out of the schema of {whose}: declare what is to be added to "
         f"scores as offset, or the column as a feature or dropped; got {declared!r}."
-    )
-
-
-def check_features(model: Any, names: Collection[str] | None) -> None:
-    """Refuse a feature with the name of the constant."""
-    require(
-        INTERCEPT not in (names or ()) or not model.fit_intercept,
-        f"X must have no feature called {INTERCEPT!r}, which names the constant in tables: rename "
-        "the column, or leave it out. For a fit without a constant, set fit_intercept=False.",
     )
 
 

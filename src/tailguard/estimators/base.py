@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_boolean, check_choice
+from tailguard.checks import InputError, check_boolean, check_choice, require
 from tailguard.data.columns import doubled
 from tailguard.data.design import design_matrix, takes_off, with_declared, with_offset
 from tailguard.data.frames import check_in_memory
@@ -20,9 +20,8 @@ from tailguard.data.matrices import check_no_path, dense_pieces, to_features
 from tailguard.data.missing import filled
 from tailguard.data.schema import Declared, Schema
 from tailguard.estimators.arguments import (
-    NamedArguments,
+    CountedFits,
     check_exposure,
-    check_features,
     check_target,
     fits_of,
     twin,
@@ -33,7 +32,7 @@ from tailguard.estimators.private_score import PrivatelyScored, products_by_row
 from tailguard.estimators.wald import score_intervals
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, Solver, count_fit, run
-from tailguard.gate.plan import Plan, Problem, check_ridge
+from tailguard.gate.plan import INTERCEPT, Plan, Problem, check_ridge
 from tailguard.gate.record_check import RecordRule
 from tailguard.losses.base import Loss
 from tailguard.privacy.books import AnyLedger
@@ -49,7 +48,7 @@ EXTRAPOLATIONS = ("bounded", "linear")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, BaseEstimator):
+class PrivateLinearModel(CountedFits, CoefficientTables, PrivatelyScored, BaseEstimator):
     """Base of the estimators of a linear score.
 
     A subclass defines its loss. It is a dataclass; its fields are the parameters that scikit-learn
@@ -292,7 +291,12 @@ class PrivateLinearModel(NamedArguments, CoefficientTables, PrivatelyScored, Bas
 
     def _problem(self, table: Inputs) -> Problem:
         """Return the problem of the fit: its public facts."""
-        check_features(self, table.names)
+        require(
+            INTERCEPT not in (table.names or ()) or not self.fit_intercept,
+            f"X must have no feature called {INTERCEPT!r}, which names the constant in tables: "
+            "rename the column, or leave it out. For a fit without a constant, set "
+            "fit_intercept=False.",
+        )
         loss = self._loss()
         return Problem(
             loss,

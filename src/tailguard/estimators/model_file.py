@@ -139,6 +139,8 @@ def read_model(path: Any, requirement: str) -> Any:
     """Read a model file; errors begin with ``requirement``."""
     requirement = f"{requirement}; got {shown(str(path) if isinstance(path, PathLike) else path)}"
     try:
+        if isinstance(path, str | PathLike) and not Path(path).exists():
+            raise InputError("there is no such file.")
         if not Path(path).is_file():  # reading some devices never ends
             raise ValueError
         return model_from(read_json(Path(path).read_text(encoding="utf-8")))
@@ -150,8 +152,7 @@ def read_model(path: Any, requirement: str) -> Any:
 
 def model_from(content: dict[str, Any]) -> Any:
     """Restore a fitted estimator; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-    if check_version("MODEL", content[KEY], newest=VERSION) < VERSION:
-        raise InputError(f"MODEL must have format version {VERSION}, the first that was released.")
+    check_version("it", content[KEY], newest=VERSION, oldest=VERSION)
     certificate = Certificate.from_dict(content["certificate"])
     model = _with_columns(content)
     n_columns = len(model._names() or range(model.n_features_in_))

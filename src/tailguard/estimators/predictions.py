@@ -22,7 +22,11 @@ from tailguard.solvers.newton.outlook import useful_rows
 from tailguard.solvers.registry import make_solver, solver_for
 
 PRIVATE_UNITS = "private units, of columns of unit scale; privacy noise only"
-TASK_OF_MODEL = {"linear": "squared", "sparse-linear": "sparse"}
+TASK_OF_MODEL = {"linear": "squared", "sparse-linear": "sparse"} | {
+    model: loss
+    for model in ESTIMATORS
+    if (loss := model.replace("-", "_")) != model and loss in LOSSES
+}
 """Names of estimators whose task is called otherwise."""
 MODEL_OF_TASK = {task: model for model, task in TASK_OF_MODEL.items()}
 SPARSE = {"sparse": "squared", "sparse-logistic": "logistic"}

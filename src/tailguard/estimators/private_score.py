@@ -18,9 +18,9 @@ from tailguard.losses.multinomial import Multinomial
 from tailguard.losses.squared import Squared
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.summaries.class_score import ClassScoreStatistics
 from tailguard.summaries.released import released
-from tailguard.summaries.score import ScoreResult, ScoreSolution, ScoreStatistics
+from tailguard.summaries.scores.classes import ClassScoreStatistics
+from tailguard.summaries.scores.score import ScoreResult, ScoreSolution, ScoreStatistics
 
 # The guarantee of a score does not cover a model that was fitted to the same rows without privacy.
 OF_A_RELEASED_MODEL = "the model is public, or was released under a promise of its own"

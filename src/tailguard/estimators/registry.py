@@ -21,4 +21,4 @@ ESTIMATORS = {
 
 def estimator_called(name: str) -> Any:
     """Return the class of the estimator of that name."""
-    return class_called(name, ESTIMATORS)
+    return class_called(name, ESTIMATORS, "model")

@@ -41,6 +41,8 @@ WEIGHTED = "rows count by their weights"
 """The beginning of the note on weights."""
 PLAIN_NOTES = (CLASSES_ASSUMED, UNDECLARED, RESTS_ON, UNSEEN, WEIGHTED, WEIGHS_LITTLE)
 """Beginnings of notes that a summary shows, and that need no remark on their origin."""
+NO_ROWS = "no coefficients"
+"""The only line of a table without rows."""
 WIDTH = 88  # the most characters in a line of a summary; a wider table is stacked
 
 ROUNDED = 1e-9  # a coefficient below this share of its noise is shown as 0
@@ -224,6 +226,8 @@ def shown_rows(model: Any) -> list[int]:
 
 def table_lines(rows: Sequence[CoefficientRow], headers: Sequence[str], width: int) -> list[str]:
     """Return a table as lines of text; stack its cells if it is wider than ``width``."""
+    if not rows:  # of a sparse model without a constant that became one
+        return [NO_ROWS]
     headers = [header for header in headers if any(header in row.cells for row in rows)]
     name_width = max(len(row.name) for row in rows)
     widths = {

@@ -50,6 +50,17 @@ from tailguard.quiet import quietly
 class Gate:
     """Holds the records and the books; answers queries with noise.
 
+    Attributes
+    ----------
+    n_records
+        The public number of records, which are rows or persons; all sizes depend on it.
+    n_features
+        The public number of feature columns.
+    unit
+        What is protected: a row or a person.
+    has_checkpoint
+        Whether answers are recorded in a file.
+
     Guarantee
     ---------
     All answers of ``ask`` so far cost together at most the reserved event, and the reserved event
@@ -83,7 +94,10 @@ class Gate:
         self._rows = rows
         self._guarantee = guarantee
         self._source = source
+        self.n_records, self.n_features = rows.n_rows, rows.n_features
         self.unit = rows.unit if isinstance(rows, PersonRows) else unit
+        self.usable_share = 1.0  # of the records, as a released count told it
+        self.has_checkpoint = checkpoint is not None
         self._books = RunBooks(guarantee, source, ledger, checkpoint, self.unit)
         self._partitions = Partitions(rows, source)
         self._facts = dict(facts or {})
@@ -131,21 +145,6 @@ class Gate:
     def books(self) -> ReadOnlyBooks:
         """The books of this gate: what it reserved and released."""
         return ReadOnlyBooks(self._books.own)
-
-    @property
-    def n_records(self) -> int:
-        """The public number of records, which are rows or persons; all sizes depend on it."""
-        return self._rows.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """The public number of feature columns."""
-        return self._rows.n_features
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether answers are recorded in a file."""
-        return self._books.path is not None
 
     def reserve(
         self, event: Event, *, coordinates: int = 1000, run: Any = None, unprotected: bool = False
@@ -283,7 +282,7 @@ class Gate:
             return n_rows, [partial(self._sample, n_rows)], {"sample": (n_rows, self.n_records)}
         random_order = query.places == "random"
         if self.has_checkpoint and random_order:
-            self._partitions.draw_order()  # a simulation draws it before its recorded answers
+            self._partitions.drawn_order()  # a simulation draws it before its recorded answers
         all_records = partial(self._partitions.all_rows, random_order=random_order)
         return self.n_records, [all_records], {}
 

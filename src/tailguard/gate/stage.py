@@ -134,16 +134,14 @@ class Stage:
         return self.times * self.mu if laplace else self.total_mu**2
 
     @cached_property
-    def cost(self) -> Event:
-        """The cost of one release, or of one pass over the blocks of a secret partition."""
-        if self.sampled is not None:
-            return Sampled(self.mu, self.sampled)
-        return Shuffled(self.mu, self.n_blocks) if self.shuffled else self.kept or self.asked
-
-    @cached_property
     def event(self) -> Event:
         """The stage as a privacy event."""
-        event: Event = Repeated(self.cost, self.times)
+        cost = self.kept or self.asked  # of a release, or of a pass over a secret partition
+        if self.sampled is not None:
+            cost = Sampled(self.mu, self.sampled)
+        elif self.shuffled:
+            cost = Shuffled(self.mu, self.n_blocks)
+        event: Event = Repeated(cost, self.times)
         if self.block_map is not None and not self.shuffled:
             event = Parallel(self.block_map, 0, event)  # blocks cost the same, and one counts
         return event if self.within is None else Parallel(*self.within, event)

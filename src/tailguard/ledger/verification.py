@@ -117,7 +117,7 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
         check_certified(lines, known)
         return
     try:
-        check_version("export", known.get(KEY), newest=VERSION)
+        check_version("export", known[KEY], newest=VERSION)
         head = known.get("head", known)
         name, digest = str(head["ledger"]), str(head["digest"])
         position = check_integer("position", head["position"], minimum=1)
@@ -133,7 +133,7 @@ def check_continues(lines: Sequence[Line], known: Any) -> None:
     except (AttributeError, LookupError, TypeError):
         valid = False
     if not valid:
-        raise InputError("export must hold what a ledger exported; it does not.")
+        raise InputError("export must be what a ledger exported; it is something else, or damaged.")
     ledger = lines[0].ledger
     if name != ledger:
         raise InputError(f"export must be of ledger {ledger!r}; it is of {name!r}.")

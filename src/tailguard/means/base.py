@@ -26,9 +26,6 @@ IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like 
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
 ANY_TAIL = "means exist"
 MOST_CELLS = 0.5  # from this share on, a note says "most"
-# A bias is noted from this multiple of the noise on. By simulation at epsilon 4, about one
-# light-tailed column in ten is noted, too.
-LARGE_BIAS = 6.0
 
 
 @dataclass(frozen=True)
@@ -271,7 +268,7 @@ class MeanSolution(Solution):
     Attributes
     ----------
     clipping_bias
-        The worst bias of clipping, by the released tails; None if these were not released.
+        The estimated bias of clipping; 0 where it may be noise, None without an estimate.
     hidden
         The share of the cells of each column whose size noise hides; None if it was not released.
     """
@@ -280,7 +277,7 @@ class MeanSolution(Solution):
     hidden: FloatArray | None = None
 
     def column_notes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return notes on columns with hidden sizes, or with a bias far above the noise."""
+        """Return notes on columns with hidden sizes, or with a clear bias."""
         bias, hidden, notes = self.clipping_bias, self.hidden, []
         if bias is None or hidden is None:
             return ()
@@ -298,11 +295,11 @@ class MeanSolution(Solution):
                     f"noise hides how far {cells} cells of {name} lie; those far out are clipped, "
                     "and noise_std leaves this bias out"
                 )
-            elif its_bias > LARGE_BIAS * noise:
+            elif its_bias:
                 notes.append(
-                    f"clipping may move the mean of {name} by about {its_bias:.2g}, "
-                    f"{its_bias / noise:.2g} times its noise_std: its tail is long, and "
-                    "noise_std leaves this out"
+                    f"clipping {'raises' if its_bias > 0.0 else 'lowers'} the mean of {name} by "
+                    f"about {abs(its_bias):.2g}, {abs(its_bias) / noise:.2g} times its noise_std: "
+                    "its tail is long, and noise_std leaves this out"
                 )
         return tuple(notes)
 

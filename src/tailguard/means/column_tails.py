@@ -9,10 +9,11 @@ Levels are noisy. So units move less than levels do: by the part of the spread t
 explain (James and Stein 1961) or, if this is more, fully from ``APART`` times the typical level on
 and not at all within ``ALIKE`` times (Gao and Bruce 1997, firm shrinkage).
 
-In these units a row whose cells reach their levels has norm ``reach``, the norm of the levels.
-Clipping at the reach adds no more noise to a column than clipping each column at its own level. So
-the clip norm is limited to ``MOST_REACH`` times the reach, since noise may hide far cells of single
-columns that the histogram of norms shows.
+In these units a row whose cells reach their levels has the norm of the levels. Clipping there adds
+no more noise to a column than clipping each column at its own level. Rarely do all cells of a row
+reach their levels. So the clip norm is limited to a ``reach`` of ``MOST_REACH`` times that norm, or
+the largest level if this is more. Noise may hide far cells of single columns that the histogram of
+norms shows, and these would cost the other columns accuracy.
 
 *Undetected scales.* If noise hid the scale of a column, the bins reach from ``2**-24`` to
 ``2**35``. So a column whose cells are mostly zero has a second chance with several times as much
@@ -46,7 +47,8 @@ from tailguard.scaling.columns import LARGEST_SCALE
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.scaling.sizes_and_locations import SIZE_BINS, read_sizes
 
-ALIKE, APART, MOST_REACH = 2.0, 10.0, 1.2  # by trial on simulated columns
+ALIKE, APART = 2.0, 10.0  # by trial on simulated columns
+MOST_REACH = 0.85  # by trial on real tables
 LEVEL_NOISE = 0.5  # the deviation of the logarithm of a level, by trial
 # The bins of known scales, and those of unknown ones. Both have edges on the grid of the
 # distributions; the second ones are pairs of halves of octaves.
@@ -86,7 +88,7 @@ class ColumnTails:
         return np.asarray(self.unknown & seen)
 
     def with_common_levels(self, unit_noise: float) -> tuple["ColumnTails", float]:
-        """Multiply units until levels are alike; return the tails, and the reach of a row.
+        """Multiply units until levels are alike; return the tails, and the reach of rows.
 
         ``unit_noise`` is the noise of a column alone, with its share of the budget, at level 1.
         """
@@ -111,11 +113,9 @@ class ColumnTails:
         )
         # Without a unit and a distribution, the bulk of a column may lie anywhere.
         anywhere = (self.unknown & ~self.guessed).any()
-        return tails, math.inf if anywhere else float(np.linalg.norm(levels / factors))
-
-    def excess(self, level: float) -> FloatArray:
-        """Return how much cells exceed a level on average, in units; 0 if sizes are hidden."""
-        return np.array([each.whole_excess(level) if each else 0.0 for each in self.distributions])
+        common = levels / factors
+        reach = max(MOST_REACH * float(np.linalg.norm(common)), float(common.max()))
+        return tails, math.inf if anywhere else reach
 
 
 def unit_factors(ratios: FloatArray) -> FloatArray:
@@ -167,6 +167,9 @@ def release_tails(
             hidden[column] = np.clip((total - row[0] + HIDDEN * strict) / total, 0.0, 1.0)
         else:
             unknown[column] = False
+            # A known scale is the size of some cells; noise hides them if all seem far smaller.
+            all_small = distribution is not None and distribution.survival[0] == 0.0
+            distribution = None if all_small else distribution
         distributions.append(distribution)
     return ColumnTails(units, tuple(distributions), unknown, hidden, counted, deviation)
 

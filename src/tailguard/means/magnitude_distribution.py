@@ -36,18 +36,10 @@ BIAS_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeDistribution:
-    """A survival function: ``survival[i]`` is the share of magnitudes above ``points[i]``.
-
-    Attributes
-    ----------
-    first_share
-        The share of the power tail in its first cell. The tail begins with the share of the last
-        used cell and leaves out what lies beyond, which is best by trial for clip levels.
-    """
+    """A survival function: ``survival[i]`` is the share of magnitudes above ``points[i]``."""
 
     points: FloatArray
     survival: FloatArray
-    first_share: float = 1.0
 
     def expected(self, function: Callable[[FloatArray], FloatArray]) -> float:
         """Return the mean of a function of the magnitude."""
@@ -59,10 +51,6 @@ class MagnitudeDistribution:
     def excess(self, level: float) -> float:
         """Return the mean excess over a level, the worst bias of clipping there."""
         return self.expected(lambda t: np.maximum(t - level, 0.0))
-
-    def whole_excess(self, level: float) -> float:
-        """Return the mean excess over a level, of the whole power tail."""
-        return self.excess(level) / self.first_share
 
     def cut_bias(self, level: float) -> float:
         """Return half of the worst clipping bias."""
@@ -132,7 +120,6 @@ def released_distribution(
     return MagnitudeDistribution(
         np.concatenate([edges[:last], edges[last - 1] * RATIO * further]),
         np.concatenate([survival, beyond * further**-index]),
-        1.0 - RATIO**-index,
     )
 
 

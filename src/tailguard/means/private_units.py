@@ -2,8 +2,9 @@
 
 Centres and scales come from :mod:`tailguard.scaling`, which spends mu or pure epsilon. The noise of
 a bin in its histograms should be a small fraction of the records. They get as much budget as this
-takes, but at most a quarter. A tenth goes to the histogram of magnitudes, a little to the tails of
-single columns if rows have a norm (``column_tails.py``), and the rest to the mean.
+takes, but at most a quarter. A tenth goes to the histogram of magnitudes; if rows have a norm, a
+seventh to that of norms and to the tails of single columns (``column_tails.py``), in equal parts.
+The rest goes to the mean.
 
 Reference
 ---------
@@ -32,7 +33,7 @@ from tailguard.means.base import (
     tail_noise,
     usable_share,
 )
-from tailguard.means.column_tails import MOST_REACH, WIDE_BINS, ColumnTails, release_tails
+from tailguard.means.column_tails import WIDE_BINS, ColumnTails, release_tails
 from tailguard.means.magnitude_distribution import SIGNIFICANT as TAIL_SIGNIFICANT
 from tailguard.means.magnitude_distribution import (
     MagnitudeDistribution,
@@ -60,7 +61,7 @@ Magnitude = Literal["norm", "entries"]
 BIN_NOISE = 1.0 / 40.0
 SMALLEST_SHARE, LARGEST_SHARE = 0.02, 0.25
 TAIL_SHARE = 0.1
-COLUMN_SHARE = 0.04  # for the tails of single columns; those of one column are its magnitudes
+COLUMN_SHARE = 0.07  # each for the norms of rows and for the tails of their columns, by trial
 COLUMN_TAILS = "column tails"
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
 SMALLEST_DIVISOR = 0.25  # means are divided by at least this
@@ -117,7 +118,7 @@ class ReleasedUnits:
     Attributes
     ----------
     reach
-        The norm of a row whose cells reach the clip levels of their columns.
+        The largest clip norm, from the clip levels of the columns.
     columns
         The distributions of columns; None if they were not released.
     """
@@ -129,8 +130,8 @@ class ReleasedUnits:
     columns: ColumnTails | None = None
 
     def clip_norm(self, unit_noise: float) -> float:
-        """Return the clip norm that suits all rows, at most a multiple of their reach."""
-        largest = max(MOST_REACH * self.reach, self.distribution.quantile(0.5))
+        """Return the clip norm that suits all rows, at most their reach."""
+        largest = max(self.reach, self.distribution.quantile(0.5))
         return min(self.distribution.radius(unit_noise), largest)
 
     def mean_slope(self, radius: float) -> float:
@@ -165,8 +166,9 @@ class PrivateUnits:
             spent += COLUMN_SHARE if width > 1 else TAIL_SHARE
             stages += (_column_stage(facts, part_of(budget, spent)),)
         if width > 1 or not by_column:
-            spent += TAIL_SHARE
-            stages += (_magnitude_stage(facts, part_of(budget, TAIL_SHARE), of_what),)
+            share = COLUMN_SHARE if by_column else TAIL_SHARE
+            spent += share
+            stages += (_magnitude_stage(facts, part_of(budget, share), of_what),)
         if unit is not None:
             return cls(stages, of_what, unit), part_of(budget, 1.0 - spent)
         part = units_share(facts, budget)

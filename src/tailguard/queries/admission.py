@@ -43,6 +43,7 @@ HOLDERS = SETS | {
 ESTIMATOR = "estimator"  # the field that holds a user's function of one block
 PLAIN = (NoneType, bool, int, float, str, np.float64, np.float32, np.int64, np.bool_)
 NUMBERS = (NoneType, bool, int, float)
+ROUNDED = 1e-9  # a field may differ by this part from that of a new object
 FUNCTION = "function"  # the field of a user's gradient, which gets one record at a time
 ALLOWED = {"public_name": (NoneType, str)}  # identifies that function in a checkpoint
 
@@ -84,7 +85,34 @@ def is_known(loss: object) -> bool:
         is_parameter = name == FUNCTION or type(value) in ALLOWED.get(name, NUMBERS)
         if name not in names or not is_parameter:
             return False
+    try:
+        _check_as_made(loss, held)
+    except InputError:
+        return False
     return True
+
+
+def _check_as_made(value: object, held: Mapping[str, Any]) -> None:
+    """Refuse fields that the class would refuse or change: their owner may have changed them."""
+    kind: Any = type(value)
+    if not hasattr(kind, "__post_init__"):
+        return
+    made = object.__new__(kind)
+    vars(made).update({name: held[name] for name in field_names(kind) & held.keys()})
+    kind.__post_init__(made)
+    for name, given in held.items():
+        if not _alike(given, vars(made).get(name, given)):
+            raise QueryError(f"{name} of {kind.__qualname__} must be as it was made; got another.")
+
+
+def _alike(given: Any, made: Any) -> bool:
+    """Whether a field is the same as that of a new object, but for rounding."""
+    if given is made:
+        return True
+    first, second = (np.asarray(each, dtype=np.float64) for each in (given, made))
+    if first.shape != second.shape or np.array_equal(first, second):
+        return first.shape == second.shape
+    return bool(np.abs(first - second).max() <= ROUNDED * np.abs(second).max())
 
 
 @cache
@@ -136,7 +164,9 @@ def check_admitted(query: object) -> None:
         )
     holders: list[Any] = [query]
     while holders:
-        for name, value in _contents(holders.pop()).items():
+        holder = holders.pop()
+        held = _contents(holder)
+        for name, value in held.items():
             parts = [value]
             while parts:
                 part = parts.pop()
@@ -149,10 +179,14 @@ def check_admitted(query: object) -> None:
                     holders.append(part)
                 elif not (is_known(part) or (name == ESTIMATOR and kind is FunctionType)):
                     raise _refusal(name, part)
+        _check_as_made(holder, held)
 
 
 def _contents(holder: Any) -> dict[str, Any]:
-    """Return an object's attributes; refuse attributes that are neither fields nor caches."""
+    """Return an object's fields; refuse other attributes.
+
+    Cached numbers are dropped, since their owner may have changed them.
+    """
     kind: Any = type(holder)
     attributes = attributes_of(holder)
     if attributes is None:
@@ -160,6 +194,7 @@ def _contents(holder: Any) -> dict[str, Any]:
     for name in attributes.keys() - field_names(kind):
         if not isinstance(getattr(kind, name, None), cached_property):
             raise _more_than_fields(kind)
+        attributes.pop(name, None)
     return attributes
 
 

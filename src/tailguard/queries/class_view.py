@@ -96,9 +96,9 @@ class ClassView(View):
             chances = np.where(usable, chances, 0.0)
             deviations = lines - _combined(chances, lines)
             sight.mapped = (np.sqrt(chances)[:, None] * deviations).reshape(-1, usable.size)
-        measure()(sight.mapped, sight.read.powers, shrunk, sight.length, sight.inverse)
-        if self.times == "slope" and sight.read.weight is not None:
-            multiply()(sight.read.weight * self.weight_unit, sight.length, sight.inverse)
+        measure()(sight.mapped, sight.powers, shrunk, sight.length, sight.inverse)
+        if self.times == "slope" and sight.weight is not None:
+            multiply()(sight.weight * self.weight_unit, sight.length, sight.inverse)
 
 
 def _combined(factors: FloatArray, lines: FloatArray) -> FloatArray:

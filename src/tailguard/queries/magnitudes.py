@@ -107,7 +107,7 @@ class CountMagnitudes(GaussianQuery):
         Void records are counted in an extra cell, which is dropped. So the running time does not
         depend on them.
         """
-        block.check_features(self.units.center.size)
+        block.check_center(self.units.center.size)
         edges, n_cells = np.array(self.edges, dtype=np.float64), len(self.edges) + 1
         counts, first = np.zeros(n_cells, dtype=np.int64), 0
         weight = block.weight

@@ -12,8 +12,9 @@ Dwork and Roth 2014, Proposition 2.1 (post-processing): units may depend on earl
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -82,6 +83,9 @@ class ReadRows:
         self.known = np.empty((2, n_rows))
         self.target, self.offset = self.known
         self.void: BoolArray = np.zeros(n_rows, dtype=np.bool_)
+
+
+Read = TypeVar("Read", bound=ReadRows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,18 +180,24 @@ class Units:
 
     def _targets(self, block: RecordBlock) -> tuple[FloatArray, FloatArray, Shifts]:
         """Return target and offset as arrays for the loops, and the numbers to standardise them."""
-        block.check_features(self.center.size)
+        block.check_center(self.center.size)
         target = NONE if block.target is None else block.target
         offset = NONE if block.offset is None else block.offset
         shifts = float(self.target_center), float(self.target_scale), float(self.offset_center)
         return target, offset, shifts
 
     def read(
-        self, block: RecordBlock, *, bound: float = LARGEST_FEATURE, target_in_row: bool = False
-    ) -> Iterator[ReadRows]:
+        self,
+        block: RecordBlock,
+        arrays: Callable[[int, int], Read],
+        *,
+        bound: float = LARGEST_FEATURE,
+        target_in_row: bool = False,
+    ) -> Iterator[Read]:
         """Read a block chunk by chunk for a linear map, with features cut to ``bound``.
 
-        If ``target_in_row``, each row ends with the standardised target, cut to 1e150.
+        ``arrays`` makes the arrays for a number of rows and a width. If ``target_in_row``, each row
+        ends with the standardised target, cut to 1e150.
         """
         features, (target, offset, shifts) = block.features, self._targets(block)
         inverse_scale, bound = 1.0 / self.scale, min(float(bound), LARGEST_FEATURE)
@@ -196,7 +206,7 @@ class Units:
         for start in range(0, block.n_rows, CHUNK_ROWS):
             span = slice(start, min(start + CHUNK_ROWS, block.n_rows))
             if chunk is None or len(chunk.rows) != span.stop - start:
-                chunk = ReadRows(span.stop - start, width)
+                chunk = arrays(span.stop - start, width)
             loop(
                 features[span], target[span], offset[span], self.center, inverse_scale, shifts,
                 bound, target_in_row, chunk.known, chunk.powers, chunk.rows,

@@ -19,6 +19,7 @@ Dwork and Roth 2014, Proposition 2.1: earlier releases may determine the view.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -45,40 +46,34 @@ KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")  #
 LARGEST_ENTRY = 1e100
 
 
-class Sight:
-    """One chunk of records, seen through a view; the next chunk of this length reuses the arrays.
+class Sight(ReadRows):
+    """One chunk of records, read in released units and seen through a view.
 
     Attributes
     ----------
-    read
-        The records in released units, as ``Units.read`` returns them.
     lines
         One line per row of the matrix applied: those of ``mapped``, then products with weights.
     mapped
-        Whitened rows, one in each column, each divided by its power of two in ``read.powers``, so
-        that no square overflows.
+        Whitened rows, one in each column, each divided by its power of two in ``powers``, so that
+        no square overflows.
     length, inverse
         Lengths of the whitened rows, times the size of the factor that ``View.times`` names; and
         ``shrunk`` (an argument of ``View.read``) divided by the length of each column of
         ``mapped``, with the factor's sign. Both are zero if a row has no direction.
-    score, target
-        Scores, with several classes one row per class, and standardised targets; meaningless for
-        void records.
-    void
-        Which records count as zero.
+    score
+        Scores, with several classes one row per class; meaningless for void records.
     weight
-        The weight of each record, in [0, 1]; None if all count fully, or if rows are contributions,
-        which include the weight.
+        As in rows that are read; None too if rows are contributions, which include the weight.
     """
 
-    weight: FloatArray | None = None
-
-    def __init__(self, read: ReadRows, n_lines: int, width: int) -> None:
-        self.read = read
-        self.lines = np.empty((n_lines, len(read.rows)))
+    def __init__(
+        self, n_rows: int, row_width: int, n_lines: int, width: int, classes: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(n_rows, row_width)
+        self.lines = np.empty((n_lines, n_rows))
         self.mapped = self.lines[:width]
-        self.length, self.inverse, self.score = np.zeros((3, len(read.rows)))
-        self.target, self.void = read.target, read.void
+        self.length, self.inverse = np.zeros((2, n_rows))
+        self.score = np.zeros((*classes, n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,35 +209,34 @@ class View:
         matrices = [self._map] * lengths + [np.atleast_2d(weights)] * scores
         released = np.asarray(np.concatenate(matrices), dtype=np.float64)
         width = len(matrices[0]) * lengths
-        seen: Sight | None = None
-        for read in self.units.read(block, bound=self.bound, target_in_row=self.target_in_row):
-            if seen is None or seen.read is not read:
-                seen = Sight(read, len(released), width)
-                seen.score = np.zeros((*weights.shape[:-1], len(read.rows)))
-            seen.void = read.void
+        arrays = partial(Sight, n_lines=len(released), width=width, classes=weights.shape[:-1])
+        for seen in self.units.read(
+            block, arrays, bound=self.bound, target_in_row=self.target_in_row
+        ):
             if block.alone:
-                map_rows()(np.ascontiguousarray(released), read.rows, seen.lines)
+                map_rows()(np.ascontiguousarray(released), seen.rows, seen.lines)
             else:
-                np.matmul(released, read.rows.T, out=seen.lines)
+                np.matmul(released, seen.rows.T, out=seen.lines)
             if scores:
                 lines = seen.lines[width:].reshape(seen.score.shape)
-                np.multiply(read.powers, lines, out=seen.score)
-                seen.score += read.offset
-            seen.weight = None if self.times == "slope" else read.weight
+                np.multiply(seen.powers, lines, out=seen.score)
+                seen.score += seen.offset
             if width:
                 self._measure(seen, shrunk)
+            if self.times == "slope":
+                seen.weight = None
             yield seen
 
     def _measure(self, seen: Sight, shrunk: float) -> None:
         """Find the lengths and inverse lengths of rows."""
-        measure()(seen.mapped, seen.read.powers, shrunk, seen.length, seen.inverse)
+        measure()(seen.mapped, seen.powers, shrunk, seen.length, seen.inverse)
         if self.times != "one":
             multiply()(self._factor(seen), seen.length, seen.inverse)
 
     def _factor(self, seen: Sight) -> FloatArray:
         """Return the factors of rows; one that is not a number counts as zero."""
         if self.times == "slope":
-            slope, weight = self.slope(seen, math.inf), seen.read.weight
+            slope, weight = self.slope(seen, math.inf), seen.weight
             return slope if weight is None else slope * (weight * self.weight_unit)
         assert self.loss is not None
         with np.errstate(all="ignore"):
@@ -283,7 +277,7 @@ def by_person(
     for start in range(0, n_persons, CHUNK_ROWS):
         chunk = sums[:, start : start + CHUNK_ROWS]
         count = chunk.shape[1]
-        each = Sight(ReadRows(count, width), width, width)
+        each = Sight(count, width, n_lines=width, width=width)
         each.lines[:], each.void = chunk, usable[start : start + count] == 0
         measure()(each.mapped, np.ones(count), shrunk, each.length, each.inverse)
         yield each

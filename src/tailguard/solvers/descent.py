@@ -237,7 +237,7 @@ DECAYS = ("none", "root")
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Steps:
     """The steps of a descent, fixed in advance.
 
     Attributes
@@ -267,13 +267,13 @@ class Schedule:
         return self.step_size / divisors
 
 
-def averaging_weights(schedule: Schedule) -> FloatArray:
+def averaging_weights(steps: Steps) -> FloatArray:
     """Return the weights of the points ``w_1 .. w_T`` in the result; they sum to 1."""
-    if schedule.iterate == "weighted":
-        numbers = np.arange(1.0, schedule.n_steps + 1.0)
+    if steps.iterate == "weighted":
+        numbers = np.arange(1.0, steps.n_steps + 1.0)
         return numbers / numbers.sum()
-    weights = np.zeros(schedule.n_steps)
-    first = {"last": -1, "tail": schedule.n_steps // 2, "average": 0}[schedule.iterate]
+    weights = np.zeros(steps.n_steps)
+    first = {"last": -1, "tail": steps.n_steps // 2, "average": 0}[steps.iterate]
     weights[first:] = 1.0
     return weights / weights.sum()
 
@@ -282,7 +282,7 @@ def descend(
     gate: Gate,
     query: Query,
     stage: Stage,
-    schedule: Schedule,
+    steps: Steps,
     *,
     start: FloatArray,
     constraint: ConstraintSet,
@@ -296,12 +296,12 @@ def descend(
     gradient.
     """
     point = constraint.project(start)
-    points = np.empty((schedule.n_steps, start.size))
-    step_blocks = [None] * schedule.n_steps if blocks is None else blocks
-    for step, (size, block) in enumerate(zip(schedule.step_sizes, step_blocks, strict=True)):
+    points = np.empty((steps.n_steps, start.size))
+    step_blocks = [None] * steps.n_steps if blocks is None else blocks
+    for step, (size, block) in enumerate(zip(steps.step_sizes, step_blocks, strict=True)):
         gradient = gate.ask(query, point, stage, block=block)
         if gradient_of is not None:
             gradient = gradient_of(gradient, start.size)
         point = constraint.project(point - size * gradient)
         points[step] = point
-    return constraint.project(averaging_weights(schedule) @ points), points
+    return constraint.project(averaging_weights(steps) @ points), points

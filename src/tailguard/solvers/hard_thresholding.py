@@ -39,8 +39,15 @@ from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.units import Units
 from tailguard.sets.sparse_ball import SparseBall
-from tailguard.solvers.limits import LEFT, STEP_COUNTS, choose_sparse_limits
-from tailguard.solvers.options import check_ranges
+from tailguard.solvers.limits import REMAINING, STEP_COUNTS, choose_sparse_limits
+from tailguard.solvers.options import (
+    LARGEST,
+    PerColumn,
+    check_ranges,
+    check_scale,
+    column_vector,
+    per_column,
+)
 from tailguard.solvers.session import BudgetSession
 from tailguard.solvers.sparse_choice import (
     CHOICE,
@@ -50,13 +57,6 @@ from tailguard.solvers.sparse_choice import (
     choice_stages,
     choose,
     start_of,
-)
-from tailguard.solvers.stated_units import (
-    LARGEST,
-    PerColumn,
-    check_scale,
-    column_vector,
-    per_column,
 )
 from tailguard.solvers.units import UNREAD, SharedScale
 
@@ -357,7 +357,7 @@ def _sparse_solution(
     if problem.constraint is not None:
         coef = problem.constraint.project(coef)
     # Later steps shrink the noise of a step in the same way as they shrink distances.
-    remaining = sum(LEFT ** (2 * step) for step in range(descent.n_blocks))
+    remaining = sum(REMAINING ** (2 * step) for step in range(descent.n_blocks))
     sensitivity = query.sensitivity(problem.n_rows // descent.n_blocks, problem.n_features).ideal
     noise = sensitivity * float(plan.settings["noise_over_sensitivity"]) * math.sqrt(remaining)
     gain = chosen.noise * units.gain(loss.link)

@@ -70,7 +70,7 @@ def typical_curvature(loss: Loss) -> float:
 STEP_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # the plan chooses one of them
 FEWEST_BLOCK_ROWS = 50
 STEP = 0.6  # over the typical curvature: heavy-tailed columns have variances up to 3 here
-LEFT = 0.4  # share of the distance that remains after one step
+REMAINING = 0.4  # share of the distance that remains after one step
 # Features are cut at this many times the size at which a typical slope reaches the threshold.
 FEATURES_CUT = 3.0
 SMALLEST_THRESHOLD, LARGEST_THRESHOLD = 1.0, 30.0  # in typical slopes
@@ -85,7 +85,7 @@ class SparseLimits:
     Attributes
     ----------
     n_steps, threshold, step_size
-        As the solver's parameters.
+        As the parameters of ``HardThresholding``.
     largest_noise
         The expected largest noise among all entries of a step.
     feature_limit
@@ -143,5 +143,5 @@ def choose_sparse_limits(
         error = (slope / clip) ** 2 + noise * clip / slope
         cut = FEATURES_CUT * clip / slope
         limits = SparseLimits(count, clip, step_size, step_size * noise * clip, cut)
-        candidates.append((LEFT**count + error, limits))
+        candidates.append((REMAINING**count + error, limits))
     return min(candidates, key=lambda candidate: candidate[0])[1]

@@ -15,8 +15,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_choice
-from tailguard.summaries.distribution import DistributionEstimate
-from tailguard.summaries.quantile import Z
+from tailguard.summaries.distributions.distribution import DistributionEstimate, Z
 from tailguard.summaries.released import (
     RunOptions,
     SummaryTable,

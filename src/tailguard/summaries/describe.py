@@ -27,10 +27,11 @@ from tailguard.checks import (
 from tailguard.data.readers.rows_per_person import rows_per_person as counted_rows
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, PureDP
-from tailguard.summaries.quantile import Z, checked_levels, quantiles_of
+from tailguard.summaries.distributions.distribution import Z
+from tailguard.summaries.quantile import checked_levels
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
-from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
+from tailguard.summaries.statistics import Statistics, SummarySolution
 
 # The quartiles, and the ends of the middle 90 %.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -52,7 +53,8 @@ class Description(SummaryResult):
         mostly on cells that noise hides. Of a column like zeros and ones, a released share above
         one adds to mean and standard deviation.
     levels, quantiles, quantiles_low, quantiles_high
-        Quantiles with their intervals; the last axis is that of the levels.
+        Quantiles with their intervals; the last axis is that of the levels. A quantile is NaN if
+        noise hides where it lies; its interval then has at most one end.
     shares, share_noise
         Column -> level -> its share of the records, for declared columns; and the standard
         deviation of the privacy noise in each share.
@@ -179,7 +181,8 @@ def describe(
         Whether to release correlations; with pure differential privacy none are released.
     spend
         Factors for the parts of the budget, such as ``{"quantiles": 2}``. The parts are
-        ``quantiles``, ``moments``, ``correlations`` and ``levels``; ``explain()`` shows them.
+        ``quantiles``, ``moments``, ``far cells``, ``correlations``, ``levels`` and, of records with
+        weights, ``weights``; ``explain()`` shows them.
     options
         As for ``tg.quantile``.
 
@@ -324,7 +327,7 @@ def _description(
     mean, below, above, std = np.full((4, *shape), math.nan)
     if solution.quantiles is not None:
         usable = np.reshape([each.total for each in solution.quantiles.estimates], shape)
-        estimated = quantiles_of(solution, levels)
+        estimated = solution.quantiles.quantiles_at(levels, solution.unseen)
         quantiles = np.reshape(estimated, (3, *shape, len(levels)))
     if solution.moments is not None:
         moments = solution.moments
@@ -370,6 +373,10 @@ def _checked_spend(spend: Any) -> dict[str, float]:
     if spend is None:
         return {}
     if not isinstance(spend, Mapping):
-        known = ", ".join(("quantiles", *PURPOSES))
-        raise InputError(f"spend must map some of {known} to factors; got {shown(spend)}.")
-    return {name: check_positive("spend", factor) for name, factor in spend.items()}
+        raise InputError(
+            f"spend must map parts such as 'quantiles' to factors; got {shown(spend)}."
+        )
+    return {
+        name: check_positive(f"spend must map names to factors: {shown(name)}", factor)
+        for name, factor in spend.items()
+    }

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.summaries.distribution import LARGEST_ZERO, DistributionEstimate
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.octaves import LARGEST_ZERO
 
 # In standard deviations of the noise: how far the share of a tail must exceed zero to be detected;
 # to be sure, for the error of a tail; how far cells beyond all bins must exceed it to be detected;
@@ -274,7 +275,7 @@ def moments_of(
 ) -> ColumnMoments:
     """Return moments from the sums of cells and of squares, in units of half the range.
 
-    Where ``far`` cells were counted that no bin places, the error of the mean is infinite.
+    ``far`` marks columns with far cells that no bin places: the error of their mean is infinite.
 
     ``noise_std`` is the noise of the sums of cells. The noise of the sums of squares is smaller by
     the factor ``weight``. The sampling variance of a mean is

@@ -30,7 +30,7 @@ from tailguard.ledger.cap import within_filter
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.queries.level_tables import Indicators, n_codes
-from tailguard.summaries.results import all_notes
+from tailguard.summaries.notes import all_notes
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 P = ParamSpec("P")

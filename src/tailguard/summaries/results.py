@@ -1,4 +1,4 @@
-"""Results of summaries: tables that print, render and convert to frames, and what noise hides.
+"""Results of summaries: tables that print, render and convert to frames.
 
 Reference
 ---------
@@ -15,16 +15,11 @@ from operator import itemgetter
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
-from tailguard.array_types import BoolArray
-from tailguard.data.declarations import listing
 from tailguard.gate.engine import Solved
-from tailguard.printable import four_digits, html_words, notebook_table, printable, screen_width
+from tailguard.printable import html_words, notebook_table, printable, screen_width
 from tailguard.privacy.certificate import Certificate
 from tailguard.report import plot
 from tailguard.report.content import Report, Reported, ReportTable, Stated
-from tailguard.summaries.statistics import SummarySolution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,139 +257,3 @@ def _line(row: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> 
     first, *others = columns
     cells = [row[first].ljust(widths[first] - GAP), *(row[j].rjust(widths[j]) for j in others)]
     return "".join(cells).rstrip()
-
-
-def all_notes(
-    names: list[str] | None,
-    solution: SummarySolution,
-    quantity: str,
-    levels: Sequence[float],
-    unit: float,
-) -> tuple[str, ...]:
-    """Return what noise hides of a summary; without ``names`` it has groups."""
-    far = notes_of_far(names, solution, levels, quantity, unit)
-    return (*notes_of(names, solution, quantity), *far)
-
-
-def notes_of(names: list[str] | None, solution: SummarySolution, quantity: str) -> tuple[str, ...]:
-    """Describe which columns noise hides, which means or variances are uncertain, and why.
-
-    Without ``names``, count them among the groups.
-    """
-    if names is None:
-        return group_notes(solution, quantity)
-    hidden, empty, notes = solution.unseen, solution.mostly_empty, []
-    if (hidden & empty).any():
-        notes.append(
-            f"Most cells of {listing(_where(names, hidden & empty))} are empty or no numbers: "
-            "declare levels, turn them into numbers, or leave the column out."
-        )
-    if (hidden & ~empty).any():
-        columns = listing(_where(names, hidden & ~empty))
-        notes.append(f"The budget was too small to see the size of {columns}.")
-    if solution.moments is not None:
-        unknown, unbounded, no_noise = _uncertain(solution, quantity)
-        if unknown.any():
-            columns = listing(_where(names, unknown))
-            notes.append(
-                f"The {quantity} of {columns} is withheld: noise hides how large the cells above "
-                "zero are. If they are all 1, declare the levels 0 and 1."
-            )
-        if no_noise.any():
-            columns = listing(_where(names, no_noise))
-            notes.append(
-                f"The noise of the variance of {columns} has no bound: most cells are zero and "
-                "some lie between zero and one, so noise may hide cells beyond one, which would "
-                "decide it."
-            )
-        if unbounded.any():
-            columns = listing(_where(names, unbounded))
-            state = "has no interval" if quantity == "mean" else "is that of clipped cells"
-            notes.append(
-                f"The {quantity} of {columns} {state}: cells so far out that noise hides them "
-                "may decide it. Quantiles have intervals."
-            )
-    if solution.correlation is not None:
-        alike = np.isnan(np.diag(solution.correlation)) & ~hidden
-        if alike.any():
-            notes.append(
-                f"Correlations with {listing(_where(names, alike))} are withheld: noise hides how "
-                "far these cells differ from each other, if they do."
-            )
-    return tuple(notes)
-
-
-def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
-    """Count the columns of groups that noise hides, and the means or variances in doubt."""
-    hidden, notes = solution.unseen, []
-    if hidden.any():
-        notes.append(
-            f"Noise hides {hidden.sum()} of {hidden.size} columns of groups: most of these groups "
-            "are too small, or empty."
-        )
-    if solution.moments is not None:
-        unknown, unbounded, no_noise = _uncertain(solution, quantity)
-        if unknown.any():
-            notes.append(
-                f"{unknown.sum()} of {hidden.size} {quantity}s of groups are withheld, or hold "
-                "only if their cells above zero are all 1: noise hides how large these are."
-            )
-        if no_noise.any():
-            notes.append(
-                f"The noise of {no_noise.sum()} of {hidden.size} variances of groups has no bound: "
-                "most cells are zero and some lie between zero and one, so noise may hide cells "
-                "beyond one, which would decide them."
-            )
-        if unbounded.any():
-            state = "have no interval" if quantity == "mean" else "are those of clipped cells"
-            notes.append(
-                f"{unbounded.sum()} of {hidden.size} {quantity}s of groups {state}: cells so "
-                "far out that noise hides them may decide them."
-            )
-    return tuple(notes)
-
-
-def notes_of_far(
-    names: Sequence[str] | None,
-    solution: SummarySolution,
-    levels: Sequence[float],
-    quantity: str,
-    unit: float,
-) -> tuple[str, ...]:
-    """Say which quantiles, and how many far cells, noise hides; a full cell counts ``unit``.
-
-    Without ``names``, quantiles are counted among the groups.
-    """
-    seen, notes = ~solution.unseen, []
-    found = solution.quantiles
-    hidden = np.zeros((0, 0), bool) if found is None else found.hidden(levels, 1.96, ~seen)
-    if hidden.any():
-        which = f"{hidden.sum()} quantiles of groups"
-        if names is not None:
-            which = f"Some quantiles of {listing(_where(names, np.any(hidden, axis=1)))}"
-        notes.append(f"{which} lie where noise hides the cells: one end bounds them.")
-    moments = solution.moments
-    if moments is None or np.isnan(solution.hidden_cells):
-        return tuple(notes)
-    if (np.isfinite(moments.error_std).ravel() & seen).any():
-        subject = "intervals of means" if quantity == "mean" else f"{quantity}s"
-        notes.append(
-            f"Noise may hide up to {four_digits(round(solution.hidden_cells) * unit)} cells of a "
-            f"column far beyond its tail, on either side: {subject} do not count them."
-        )
-    return tuple(notes)
-
-
-def _uncertain(solution: SummarySolution, quantity: str) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Return which moments are withheld, which far cells may decide, and which noise is unknown."""
-    moments = solution.moments
-    assert moments is not None
-    seen = ~solution.unseen
-    unknown = moments.unknown.ravel() & seen
-    unbounded = np.isinf(moments.error_std).ravel() & seen & ~unknown
-    no_noise = np.isinf(moments.variance_noise).ravel() & seen & ~unknown & (quantity != "mean")
-    return unknown, unbounded & ~no_noise, no_noise
-
-
-def _where(names: Sequence[str], chosen: BoolArray) -> list[str]:
-    return [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]

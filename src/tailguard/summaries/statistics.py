@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.checks import InputError
+from tailguard.checks import InputError, shown
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
 from tailguard.gate.stage import Stage, part_of
@@ -30,19 +30,22 @@ from tailguard.queries.level_tables import CountOfLevels, Indicators, LevelTable
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import detection_threshold
 from tailguard.sets.simplex import nearest_shares
-from tailguard.summaries.distribution import OCTAVES, WINDOWS, DistributionEstimate, zero_if_tiny
-from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
-from tailguard.summaries.search import (
+from tailguard.summaries.distributions.distribution import DistributionEstimate
+from tailguard.summaries.distributions.exceedances import (
     FAR,
     FAR_SEEN,
     N_FAR_EDGES,
-    REFINEMENTS,
-    SEARCHES,
-    FoundQuantiles,
-    QuantileSearch,
     add_far_counts,
     far_edges,
 )
+from tailguard.summaries.distributions.octaves import OCTAVES, WINDOWS, zero_if_tiny
+from tailguard.summaries.distributions.search import (
+    REFINEMENTS,
+    SEARCHES,
+    ColumnDistributions,
+    QuantileSearch,
+)
+from tailguard.summaries.moments import ColumnMoments, best_range, correlations_of, moments_of
 
 LOCATING = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that give moments their range, if the user requests no quantiles."""
@@ -100,10 +103,10 @@ class Statistics:
         For a histogram: the number of bins in a private range, or the public edges.
     spend
         Maps names of statistics to factors on their parts of the budget.
-    far
-        Whether cells beyond the range of moments are counted before.
     weighted
         Whether records have weights. If so, their total is released before the search.
+    far
+        Whether cells beyond the range of moments are counted before.
     """
 
     columns: tuple[int, ...] = ()
@@ -158,7 +161,8 @@ class Statistics:
         for name in self.spend:
             if name not in errors:
                 raise InputError(
-                    f"spend must name requested statistics, {', '.join(errors)}; got {name!r}."
+                    f"spend must name statistics that are requested ({', '.join(errors)}); got "
+                    f"{shown(name)}."
                 )
         power = 1.0 / 2.0 if pure else 2.0 / 3.0
         unscaled = {name: self.spend.get(name, 1.0) * e**power for name, e in errors.items()}
@@ -349,7 +353,7 @@ class SummarySolution(Solution):
         How many far cells of a column noise may hide on each side of the range of its mean.
     """
 
-    quantiles: FoundQuantiles | None = None
+    quantiles: ColumnDistributions | None = None
     moments: ColumnMoments | None = None
     correlation: FloatArray | None = None
     counts: tuple[FloatArray, ...] = ()

@@ -19,7 +19,7 @@ from support.solvers import FEW_ROUNDS
 from tailguard.data.readers import dask as dask_table
 from tailguard.data.readers.dask import DaskTable
 from tailguard.data.readers.parquet import ParquetFiles
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
@@ -99,7 +99,7 @@ def test_no_row_comes_here_from_a_pool_of_processes_but_for_edges_and_samples(fr
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=2048)
     source = dd.read_parquet(tmp_path / "rows.parquet", split_row_groups=1)
     expected = digest(linear().fit(frame[COLUMNS], frame["cost"]))
-    held = ArrayRows(frame[COLUMNS].to_numpy())
+    held = make_rows(frame[COLUMNS].to_numpy())
     with (
         Watched(2, get_context("spawn")) as pool,
         dask.config.set(scheduler="processes", pool=pool),
@@ -156,7 +156,7 @@ class FloatSum:
 def test_partitions_may_end_anywhere(lengths, frame):
     table = DaskTable(cut(frame, LENGTHS[lengths]))
     streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
-    held = ArrayRows(frame[COLUMNS].to_numpy())
+    held = make_rows(frame[COLUMNS].to_numpy())
     order = np.random.default_rng(1).permutation(N_ROWS)
     for kernel in (COUNT, FloatSum()):
         assert streamed.reduce(kernel).tolist() == held.reduce(kernel).tolist()
@@ -210,7 +210,7 @@ def test_columns_may_be_called_as_methods_are(frame):
 def test_frames_are_refused_by_names_and_types(frame):
     days = frame.assign(day=pd.Categorical(["monday"] * len(frame)))
     for bad, words in (
-        (frame.rename(columns={"a": 0}), "whose columns have names of text"),
+        (frame.rename(columns={"a": 0}), "whose column names are text"),
         (days, "Column 'day' of X must hold real numbers"),
         (frame.iloc[:0], "X must have rows and columns; got 0 and 3"),
     ):

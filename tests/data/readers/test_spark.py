@@ -20,7 +20,7 @@ from support.loops import loop
 from tailguard.cli.app import run
 from tailguard.data.readers import spark as spark_table
 from tailguard.data.readers.spark import SparkTable
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
@@ -265,7 +265,7 @@ def test_a_task_that_fails_once_counts_once(how, frame, spark, tmp_path):
     streamed = StreamRows(table, RecordReader(Schema(features=COLUMNS)))
     counts = streamed.reduce(COUNT)
     assert all((tmp_path / f"{place}-1").exists() for place in range(4))  # each was read again
-    assert counts.tolist() == ArrayRows(frame[COLUMNS].to_numpy()).reduce(COUNT).tolist()
+    assert counts.tolist() == make_rows(frame[COLUMNS].to_numpy()).reduce(COUNT).tolist()
 
 
 # Each partition is counted three times, then summed.

@@ -10,7 +10,7 @@ from support.count_below import CountBelow
 from support.loops import loop
 from support.score_kernels import make_block, make_kernel
 from tailguard.checks import InputError
-from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.losses import Poisson
 
 N_LARGE = 130 * 1024 + 501
@@ -20,7 +20,7 @@ N_LARGE = 130 * 1024 + 501
 def test_any_number_of_threads_gives_the_same_bits(dtype):
     rng = np.random.default_rng(1)
     block = make_block(rng, N_LARGE, 12, extreme=True, dtype=dtype)
-    rows = ArrayRows(block.features, block.target, block.offset)
+    rows = make_rows(block.features, block.target, offset=block.offset)
     for kernel in (
         make_kernel(rng, "logistic", 12),
         loop(CountBelow(tuple(range(14)), paired=True), np.zeros(14), 1 / 3),
@@ -35,12 +35,14 @@ def test_any_number_of_threads_gives_the_same_bits(dtype):
 def test_another_order_gives_the_bits_of_a_copy_in_that_order_for_any_number_of_threads(missing):
     rng = np.random.default_rng(2)
     block = make_block(rng, N_LARGE, 12, extreme=True)
-    columns = block.features, block.target, block.offset
+    columns = block.features, block.target
     order, twice = rng.permutation(N_LARGE), rng.permutation(N_LARGE)
-    rows = ArrayRows(*columns, missing=missing)
+    rows = make_rows(*columns, offset=block.offset, missing=missing)
     pairs = loop(CountBelow(tuple(range(14)), paired=True), np.ones(14), 1 / 3)
     for kernel in (make_kernel(rng, "logistic", 12), pairs):
-        copied = ArrayRows(*(column[order] for column in columns), missing=missing)
+        copied = make_rows(
+            *(column[order] for column in columns), offset=block.offset[order], missing=missing
+        )
         expected = copied.reduce(kernel, 1)
         for n_threads in (1, 2, 3):
             found = rows.in_order(order).reduce(kernel, n_threads)
@@ -69,7 +71,7 @@ class RecordingKernel:
 
 
 def test_blocks_are_whole_chunks():
-    rows = ArrayRows(np.zeros((N_LARGE, 12)))
+    rows = make_rows(np.zeros((N_LARGE, 12)))
     kernel = RecordingKernel()
     assert rows.reduce(kernel, 3) == [N_LARGE]
     assert len(kernel.lengths) > 3
@@ -77,7 +79,7 @@ def test_blocks_are_whole_chunks():
 
 
 def test_rows_in_another_order_are_copied_a_few_megabytes_at_a_time():
-    rows = ArrayRows(np.zeros((N_LARGE, 12))).in_order(np.arange(N_LARGE)[::-1])
+    rows = make_rows(np.zeros((N_LARGE, 12))).in_order(np.arange(N_LARGE)[::-1])
     kernel = RecordingKernel()
     assert rows.reduce(kernel, 1) == [N_LARGE]
     assert max(kernel.lengths) * 12 < 2_000_000
@@ -86,12 +88,12 @@ def test_rows_in_another_order_are_copied_a_few_megabytes_at_a_time():
 
 def test_small_data_stay_in_one_block():
     kernel = RecordingKernel()
-    assert ArrayRows(np.zeros((5000, 3))).reduce(kernel, 4) == [5000]
+    assert make_rows(np.zeros((5000, 3))).reduce(kernel, 4) == [5000]
     assert kernel.lengths == [5000]
 
 
 def test_the_environment_sets_the_number_of_threads(monkeypatch):
-    rows = ArrayRows(np.zeros((N_LARGE, 12)))
+    rows = make_rows(np.zeros((N_LARGE, 12)))
     lengths = {}
     for told in ("1", "2"):
         monkeypatch.setenv("TAILGUARD_NUM_THREADS", told)
@@ -115,7 +117,7 @@ def test_arrays_are_neither_copied_nor_changed(dtype):
 
 def test_what_rows_say_of_themselves():
     frame = pd.DataFrame({"age": [1, 2], "cost": [0.5, None]})
-    rows = ArrayRows(frame, [0, 1])
+    rows = make_rows(frame, [0, 1])
     assert (rows.n_rows, rows.n_features) == (2, 2)
     assert not rows.has_offset
     assert "0.5" not in repr(rows)
@@ -124,17 +126,17 @@ def test_what_rows_say_of_themselves():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros((0, 3)),), r"0 sample\(s\) \(shape=\(0, 3\)\)"),
+        ({"X": np.zeros((0, 3))}, r"0 sample\(s\) \(shape=\(0, 3\)\)"),
         (
-            (np.zeros((3, 2)), np.zeros(4)),
+            {"X": np.zeros((3, 2)), "y": np.zeros(4)},
             "y must have one entry per row .* got 4 entries for 3",
         ),
-        ((np.zeros((3, 2)), None, np.zeros(2)), "offset must have one entry per row"),
+        ({"X": np.zeros((3, 2)), "offset": np.zeros(2)}, "offset must have one entry per row"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(arguments, words):
     with pytest.raises(InputError, match=words):
-        ArrayRows(*arguments)
+        make_rows(**arguments)
 
 
 def test_labels_become_places_and_undeclared_ones_void():

@@ -14,7 +14,7 @@ from tailguard.checks import InputError
 from tailguard.data.readers.dask import DaskTable
 from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows import streams, unordered
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.base import CHUNK_ROWS
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
@@ -112,7 +112,7 @@ def test_where_identifiers_repeat_places_in_the_table_stand_for_them(name, count
         rows = in_keyed_order(streamed, hashed, count)
         assert rows.n_rows == count
         np.testing.assert_array_equal(records(rows, kernel), expected)
-    arrays = ArrayRows(table.select("a", "b").to_numpy(), table["y"].to_numpy())
+    arrays = make_rows(table.select("a", "b").to_numpy(), table["y"].to_numpy())
     found = in_keyed_order(arrays, hashed, count, table["id"].to_list())
     np.testing.assert_array_equal(records(found, kernel), expected)
 

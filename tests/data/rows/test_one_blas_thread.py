@@ -114,4 +114,4 @@ def test_a_process_that_is_forked_inside_begins_anew():
 def test_a_fork_outside_a_fit_looks_up_no_library(monkeypatch):
     """A lookup in each forked process takes time, and may wait for locks of lost threads."""
     monkeypatch.setattr(threads, "_libraries", lambda: pytest.fail("libraries were looked up"))
-    threads._BlasLimit().begin_anew()
+    limited_blas.begin_anew()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailguard.checks import BudgetError, InputError
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.keys import Persons
 from tailguard.data.rows.partitions import Partitions
 from tailguard.data.rows.persons import PersonRows
@@ -22,12 +22,12 @@ def values_of(rows):
 
 def partitions(n_rows=10, seed=0):
     features = np.arange(float(n_rows))[:, None]
-    rows = ArrayRows(features, 10.0 * features[:, 0], -features[:, 0])
+    rows = make_rows(features, 10.0 * features[:, 0], offset=-features[:, 0])
     return Partitions(rows, SimulationSource(seed))
 
 
 def test_restricted_rows_keep_single_precision_and_void_records():
-    rows = ArrayRows(np.array([[1.0], [np.nan]], np.float32), [1.0, np.nan])
+    rows = make_rows(np.array([[1.0], [np.nan]], np.float32), [1.0, np.nan])
     kept = rows.restricted(np.array([1, 0]))._records
     assert kept.features.dtype == np.float32
     np.testing.assert_array_equal(kept.target, [np.nan, 1.0])
@@ -123,10 +123,10 @@ def test_orders_and_samples_of_persons_are_uniform_however_many_they_are(monkeyp
     monkeypatch.setattr(orders, "MOST_SAMPLED", 4)
     monkeypatch.setattr(orders, "MOST_KEPT", 4)
     persons = Persons.of(range(1_000), Unit(person="key", max_rows=1))
-    rows = PersonRows(ArrayRows(np.arange(1_000.0)[:, None]), persons, SimulationSource(0))
+    rows = PersonRows(make_rows(np.arange(1_000.0)[:, None]), persons, SimulationSource(0))
     held = Partitions(rows, SimulationSource(0))
     held.cut("sample", (300,))
-    held.draw_order()
+    held.drawn_order()
     assert [type(order) for order in (held._cuts["sample"].order, held._order)] == [np.ndarray] * 2
 
 
@@ -160,7 +160,7 @@ def test_the_order_is_that_of_one_gate_and_of_its_source():
 
 def test_the_order_depends_on_the_number_of_records_alone():
     orders = [
-        order_of(Partitions(ArrayRows(features), SimulationSource(4)))
+        order_of(Partitions(make_rows(features), SimulationSource(4)))
         for features in (np.zeros((50, 1)), np.full((50, 3), np.nan), np.arange(50.0)[:, None])
     ]
     assert (orders[0] == orders[1]).all()

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from tailguard.data.columns import identifiers_of
 from tailguard.data.rows import unordered
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.unordered import UnorderedRows
 from tailguard.noise.keyed_hash import KeyedHash
 from tailguard.noise.sources import SimulationSource
@@ -35,7 +35,7 @@ def counts_of_orders(ids):
     found = np.zeros((2, len(ORDERS)))
     for seed in range(N_KEYS):
         source = SimulationSource(seed)
-        rows = UnorderedRows(ArrayRows(features), source, identifiers_of(ids))
+        rows = UnorderedRows(make_rows(features), source, identifiers_of(ids))
         whole = rows.restricted(np.arange(N_ROWS))
         sample = rows.sample(KeyedHash(source), N_ROWS - 1)
         for row, some in enumerate((whole, sample)):
@@ -76,7 +76,7 @@ def test_orders_under_several_keys_are_independent():
     features, together = np.arange(float(N_ROWS))[:, None], np.zeros((N_ROWS, N_ROWS))
     for seed in range(N_KEYS):
         source = SimulationSource(seed)
-        rows = UnorderedRows(ArrayRows(features), source, [None] * N_ROWS)
+        rows = UnorderedRows(make_rows(features), source, [None] * N_ROWS)
         firsts = [rows.sample(KeyedHash(source), 1), rows.restricted(np.arange(1))]
         together[tuple(int(first.block().features[0, 0]) for first in firsts)] += 1
     assert is_uniform(together.ravel())

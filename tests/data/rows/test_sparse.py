@@ -8,7 +8,7 @@ from support.count_below import CountBelow
 from support.loops import gathered, loop
 from support.row_views import views
 from support.score_kernels import make_block, make_kernel
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 
 N_ROWS, N_FEATURES = 20 * 1024 + 501, 12
 ORDER = np.random.default_rng(1).permutation(N_ROWS)
@@ -23,7 +23,7 @@ def both(dtype, missing):
     features[::13, 3] = np.nan
     sparse = scipy.sparse.csr_array(features)
     # SciPy's array and not the one above, whose negative zeros it did not store.
-    return [ArrayRows(X, block.target, missing=missing) for X in (sparse.toarray(), sparse)]
+    return [make_rows(X, block.target, missing=missing) for X in (sparse.toarray(), sparse)]
 
 
 @pytest.mark.parametrize("missing", [None, {3: 0.5}])
@@ -62,7 +62,7 @@ class Widest:
 @pytest.mark.parametrize("view", ["as they lie", "in order", "some"])
 def test_no_more_than_a_piece_is_dense_at_a_time(view):
     """Of 2000 columns 1024 records, which is one chunk, are more than a piece should have."""
-    rows = VIEWS[view](ArrayRows(scipy.sparse.csr_array((N_ROWS, 2000))))
+    rows = VIEWS[view](make_rows(scipy.sparse.csr_array((N_ROWS, 2000))))
     kernel = Widest()
     assert rows.reduce(kernel, 2).tolist() == [rows.n_rows]
     assert kernel.n_numbers == 1024 * 2000

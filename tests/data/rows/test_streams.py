@@ -13,7 +13,7 @@ from support.loops import gathered, loop
 from support.row_views import views
 from tailguard.data.readers.lazy import LazyTable
 from tailguard.data.rows import streams
-from tailguard.data.rows.arrays import ArrayRows, make_rows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.schema import Schema
@@ -42,7 +42,7 @@ def cut_anyhow(small_memory):
     rng = np.random.default_rng(0)
     X, y = rng.standard_t(2, (N_ROWS, 2)), rng.standard_normal(N_ROWS)
     reader = RecordReader(Schema(features=["x0", "x1"], target="y"))
-    return ArrayRows(X, y), in_batches(X, reader, y=y)
+    return make_rows(X, y), in_batches(X, reader, y=y)
 
 
 GRADIENTS = loop(
@@ -80,7 +80,7 @@ def test_weights_go_wherever_their_records_go(view, small_memory):
     assert streamed.has_weight
     found = held.reduce(GRADIENTS).tolist()
     assert streamed.reduce(GRADIENTS).tolist() == found
-    plain = VIEWS[view](ArrayRows(X, np.where(np.isnan(w), np.nan, y)))
+    plain = VIEWS[view](make_rows(X, np.where(np.isnan(w), np.nan, y)))
     assert plain.reduce(GRADIENTS).tolist() != found
 
 

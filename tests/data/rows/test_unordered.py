@@ -9,7 +9,7 @@ from support.loops import gathered, loop
 from tailguard.checks import InputError
 from tailguard.data.readers.lazy import of_polars
 from tailguard.data.rows import streams, unordered
-from tailguard.data.rows.arrays import ArrayRows
+from tailguard.data.rows.arrays import make_rows
 from tailguard.data.rows.reader import RecordReader
 from tailguard.data.rows.streams import StreamRows
 from tailguard.data.rows.unordered import UnorderedRows
@@ -32,7 +32,7 @@ SAMPLE = gathered(COUNT, 3)
 
 
 def arrays(features=X, ids=IDS):
-    return UnorderedRows(ArrayRows(features, Y), make_source(3), ids)
+    return UnorderedRows(make_rows(features, Y), make_source(3), ids)
 
 
 def stream(order=slice(None)):
@@ -45,7 +45,7 @@ def test_sums_are_the_same_for_sparse_and_dense_records_arrays_and_batches(monke
     expected = arrays().reduce(GRADIENT)
     np.testing.assert_array_equal(arrays(csr_array(X), None).reduce(GRADIENT), expected)
     np.testing.assert_array_equal(arrays().reduce(GRADIENT, n_threads=3), expected)
-    turned = ArrayRows(X, Y).in_order(RNG.permutation(N_ROWS)).without_order()
+    turned = make_rows(X, Y).in_order(RNG.permutation(N_ROWS)).without_order()
     np.testing.assert_array_equal(turned.reduce(GRADIENT), expected)
     np.testing.assert_array_equal(stream().reduce(GRADIENT), expected)  # read once and kept
     monkeypatch.setattr(streams, "NUMBERS_KEPT", 0)
@@ -68,7 +68,7 @@ def test_a_sample_is_that_of_the_smallest_values_in_their_order(place, monkeypat
         np.testing.assert_array_equal(found, expected)
         # A sample has an order, and so places and chunks.
         whole = sample.reduce(GRADIENT)
-        again = ArrayRows(expected[:, :2].copy(), expected[:, 2].copy()).reduce(GRADIENT)
+        again = make_rows(expected[:, :2].copy(), expected[:, 2].copy()).reduce(GRADIENT)
         np.testing.assert_array_equal(whole, again)
 
 
@@ -87,7 +87,7 @@ def test_without_identifiers_there_are_no_places(rows):
     rows.check_places([], whole=False)
     with pytest.raises(InputError, match="records without an order have no chunks"):
         ClippedMinimiser(Squared(), RAW, 1.0, 1.0, 1.0).sum_block(
-            ArrayRows(X, Y).without_order().block(), np.zeros(2), 1.0
+            make_rows(X, Y).without_order().block(), np.zeros(2), 1.0
         )
 
 

@@ -164,7 +164,7 @@ def test_what_is_no_declaration_of_dates_is_refused(declared, words):
 
 
 def test_dates_have_no_levels_and_no_other_place():
-    with pytest.raises(tg.InputError, match="dates must not have declared levels as well"):
+    with pytest.raises(tg.InputError, match="dates must not be of a column with declared levels"):
         tg.Schema(dates={"issued": DAYS}, categorical={"issued": ["2020"]})
     with pytest.raises(tg.InputError, match="dates must name features; got 'issued'"):
         tg.Schema(dates={"issued": DAYS}, drop=["issued"])

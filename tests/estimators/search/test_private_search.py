@@ -205,7 +205,7 @@ def test_what_cannot_be_read_without_an_order_is_refused_before_anything_is_spen
     with pytest.raises(tg.InputError, match=r"row_id must name a column.*target scale"):
         search(ledger=ledger).fit(WITH_IDS, target="cost", columns=NAMES, order="any")
     assert [line.kind for line in ledger.lines()] == ["created"]
-    with pytest.raises(tg.InputError, match="columns have names of text"):
+    with pytest.raises(tg.InputError, match="column names are text"):
         search(ledger=ledger).fit(X, Y, row_id="policy")
 
 

@@ -92,3 +92,14 @@ def test_noise_far_above_the_signal_leaves_the_constant():
     start, end = np.array([0.0, 0.0, 0.0, 0.5]), np.array([0.3, -0.2, 0.1, 0.9])
     fit = averaged(replace(fit, iterates=(NewtonIterate(start, end, 1.0, 1_000),)))
     np.testing.assert_allclose(fit.weights, start, atol=1e-15)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.75])
+def test_a_quantile_whose_slopes_noise_hides_is_not_the_centre_of_the_target(level):
+    """Shrunk to its constant, a fit went back to the target's location, with an interval there."""
+    rng = np.random.default_rng(0)
+    y = rng.exponential(size=15_000)
+    model = tg.QuantileRegression(level=level, epsilon=0.3, delta=1e-6, random_state=0)
+    model.fit(rng.standard_normal((15_000, 1)), y)
+    assert np.abs(model.coef_).max() < 1e-9
+    assert np.mean(y < model.intercept_) == pytest.approx(level, abs=0.05)

@@ -11,8 +11,8 @@ import tailguard as tg
 from tailguard.gate.plan import Problem
 from tailguard.losses.base import Link
 from tailguard.queries.view import LARGEST_FEATURE
-from tailguard.solvers.newton.constant import LARGEST_MEAN
 from tailguard.solvers.newton.schedule import FEATURE_BOUNDS, feature_bound
+from tailguard.solvers.newton.state import LARGEST_MEAN
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "random_state": 0}
 RNG = np.random.default_rng(0)

@@ -312,7 +312,7 @@ def two_fits(moved, others=1.0, before=1.0):
     estimate = Estimate(
         weights=rounds.mean, noise=rounds.noise * alike, covariance=0.25 * alike,
         bias=np.sqrt(others / 2.0) * alike, unresolved=np.zeros(width, dtype=bool), settled=True,
-        step=np.zeros(width),
+        step=np.zeros(width), mean_curvature=1.0,
     )  # fmt: skip
     return SimpleNamespace(geometry=geometry, noise=np.sqrt(before) * alike), rounds, estimate
 

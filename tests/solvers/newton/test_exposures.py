@@ -1,6 +1,7 @@
 """Fits with a log link whose records have exposures or weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import TweedieRegressor
 
@@ -92,3 +93,13 @@ def test_a_correction_of_light_weights_is_dropped_and_a_note_says_so():
         told.append(any(note.startswith("the total weight is small") for note in model.notes_))
         assert np.isfinite(model.conf_int()).any() == (bound == 1.0)
     assert told == [True, False]
+
+
+@pytest.mark.parametrize("model", [tg.PoissonRegression, tg.GammaRegression, tg.TweedieRegression])
+def test_a_tariff_of_levels_alone_has_exposures(model):
+    """No column is measured but the exposure: the plan divided by their number."""
+    table = pd.DataFrame({"use": np.where(X[:, 3] > 0.0, "work", "home"), "years": 1.0 + X[:, 3]})
+    table["cost"] = table["years"] * RATE
+    schema = {"categorical": {"use": ["home", "work"]}, "exposure": "years", "target": "cost"}
+    fit = model(schema=schema, epsilon=2.0, delta=1e-6, random_state=0).fit(table)
+    assert fit.coef_[0] == pytest.approx(0.4, abs=0.1)

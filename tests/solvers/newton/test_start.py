@@ -139,3 +139,17 @@ def test_log_odds_without_an_intercept_are_corrected():
     model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, fit_intercept=False, random_state=0)
     assert model.fit(X, y).coef_.ravel() == pytest.approx([1.0, -0.5, 0.0], abs=0.15)
     assert np.isfinite(model.conf_int()).all()
+
+
+@pytest.mark.long
+def test_void_records_do_not_count_as_zeros_of_a_share():
+    """With a third of the records void, a constant of log-odds was a third too small."""
+    rng, ratios = np.random.default_rng(0), []
+    X = rng.standard_normal((5_000, 4))
+    X[rng.random(5_000) < 0.35, 0] = np.nan
+    usable = np.isfinite(X[:, 0])
+    for seed in range(6):
+        y = np.where(rng.random(5_000) < 0.2, 1.0, 0.0)
+        model = tg.LogisticRegression(epsilon=1.0, delta=1e-6, random_state=seed).fit(X, y)
+        ratios.append(model.predict_proba(X[usable])[:, 1].mean() / y[usable].mean())
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.1)

@@ -130,6 +130,22 @@ def test_a_move_counts_as_an_error_where_the_correction_did_not_settle(monkeypat
     assert abs(move) < model.total_error_ < 1.5 * np.hypot(errors[-1], move)
 
 
+def test_so_it_does_for_amounts(monkeypatch):
+    """A stated error of .16 left totals a twentieth of what they should be."""
+    rng, mean_slope = np.random.default_rng(0), total._mean_slope
+
+    def moved_slope(*given):
+        slope, *told = mean_slope(*given)
+        return slope - 0.5, *told
+
+    monkeypatch.setattr(total, "_mean_slope", moved_slope)
+    monkeypatch.setattr(Rounds, "settled", property(lambda self: False))
+    X, y = rng.standard_normal((20_000, 2)), rng.gamma(2.0, 0.5, 20_000)
+    model = tg.GammaRegression(epsilon=2.0, delta=1e-6, random_state=0).fit(X, y)
+    (note,) = (note for note in model.notes_ if "standard error" in note)
+    assert float(note.split()[-1]) > 0.9 * abs(model.intercept_) > 0.3
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("rate", "epsilon", "n_columns"), [(0.03, 1.0, 14), (0.2, 0.5, 14)])
 def test_stated_errors_hold_where_events_are_rare(rate, epsilon, n_columns):
@@ -146,3 +162,15 @@ def test_stated_errors_hold_where_events_are_rare(rate, epsilon, n_columns):
     scores = np.log(ratios) / stated
     assert np.sqrt(np.mean(scores**2)) < 1.4
     assert np.median(stated) < 1.0
+
+
+def test_rare_amounts_do_not_fall_without_end_where_noise_hides_them():
+    """Rounds that clipped at the level of the zeros left a tenth of the total."""
+    totals = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, paid = rng.standard_normal((20_000, 5)), rng.random(20_000) < 0.03
+        y = paid * np.exp(0.3 * X[:, 0] + rng.standard_normal(20_000))
+        model = tg.TweedieRegression(power=1.5, epsilon=1.0, delta=1e-6, random_state=seed)
+        totals.append(model.fit(X, y).predict(X).sum() / y.sum())
+    assert 0.5 < min(totals) <= max(totals) < 2.0

@@ -41,7 +41,7 @@ import typer
 from rich.console import Console
 
 import tailguard as tg
-from tailguard.checks import InputError
+from tailguard.checks import InputError, check_choice
 from tailguard.cli import options
 from tailguard.cli.arguments import (
     check_explain,
@@ -144,6 +144,7 @@ def estimate_means(
 
 def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[str, Any]:
     """Parse the options of the method; refuse an unknown name before the file is read."""
+    check_choice("--method", method, ("auto", *MEANS))
     if groups is not None and (method == "auto" or "n_groups" not in own_options(method)):
         raise InputError(
             f"--groups must be given with a method that has groups; got --method {method}."
@@ -154,8 +155,8 @@ def _method_options(method: str, groups: int | None, texts: list[str]) -> dict[s
         check_options(method, chosen)
     elif chosen:
         raise InputError(
-            f"{next(iter(chosen))} must be given with a method by name; got --method auto, which "
-            "chooses every option itself."
+            "--option must be given with a --method by name, since auto chooses every option "
+            f"itself; got {next(iter(chosen))}."
         )
     return chosen
 

@@ -38,9 +38,7 @@ from tailguard.planning import plan as plan_of
 from tailguard.report.plan_page import plan_page
 
 __doc__ = (__doc__ or "").replace("{tasks}", ", ".join(TASKS))
-OUT_ALONE = (
-    "--out must be given with --html, whose page it names; without --html, redirect the output."
-)
+OUT_ALONE = "--out must be given with --html, as the path of its page; redirect any other output."
 HTML_ALONE = "--html must be given without --json, --error, --persons and the facts for theorems."
 
 fact = partial(options.typed, panel="What is publicly known")
@@ -73,8 +71,10 @@ def list_methods(
     error: Annotated[
         float | None, fact("NUMBER", "Instead of --rows or --epsilon: the error to reach.")
     ] = None,
-    moment_bound: Annotated[float | None, fact("NUMBER", "A bound on that moment.")] = None,
-    moment_order: Annotated[float, fact("NUMBER", "The order of the moment.")] = 2.0,
+    moment_bound: Annotated[
+        float | None, fact("NUMBER", "A bound on a moment of the records or of the gradients.")
+    ] = None,
+    moment_order: Annotated[float, fact("NUMBER", "The order of that moment.")] = 2.0,
     moment_kind: Annotated[str, fact("KIND", "norm, directional, raw or central.")] = "norm",
     diameter: Annotated[float | None, fact("NUMBER", "Of the constraint set.")] = None,
     json: Annotated[bool, options.typed(None, "As JSON.", "--json")] = False,

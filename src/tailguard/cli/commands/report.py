@@ -116,10 +116,10 @@ or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
         raise InputError(f"{requirement}.")
     if MODEL in content:
         return model_report(load_model(path, "FILE"), stated)
-    if REPORT in content:
-        return Report.from_dict(content)
-    certificate = Certificate.from_dict(content.get("certificate", content))
     try:
+        if REPORT in content:
+            return Report.from_dict(content)
+        certificate = Certificate.from_dict(content.get("certificate", content))
         if "tables" in content:
             tables = (reported_table(**table) for table in content["tables"])
             return Report(
@@ -134,6 +134,8 @@ or 'score' wrote, a certificate as JSON or a report; got 'other.json'.
         rows = [(name, *_numbers(column)) for name, column in content["means"].items()]
         notes = tuple(map(str, content["notes"]))
         return mean_report(str(content["method"]), rows, certificate, stated, notes)
+    except InputError as error:
+        raise InputError(f"{requirement}: {error}") from None
     except (AttributeError, LookupError, TypeError, ValueError):
         raise InputError(f"{requirement}.") from None
 

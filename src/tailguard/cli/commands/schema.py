@@ -65,10 +65,9 @@ def _what_is_declared(out: Path, declared: Schema, settled: Schema) -> str:
     days = f", {listing(dates)} days after {DATES['origin']}" if dates else ""
     verb = "is" if len(left_out) == 1 else "are"
     others = f"; {listing(left_out)} {verb} left out, by type" if left_out else ""
-    numeric = settled.numeric
-    numbers = f"{listing(numeric)} {'is read as numbers' if len(numeric) == 1 else 'are numbers'}"
+    read_as = "is read as numbers" if len(settled.numeric) == 1 else "are numbers"
     return (
-        f"Wrote {out}: {numbers} in it{days}{others}; list levels of "
+        f"Wrote {out}: {listing(settled.numeric)} {read_as} in it{days}{others}; list levels of "
         'text columns under "categorical", origin and unit of dates under "dates", or move columns '
         'to "drop", then pass the file as --schema.'
     )

@@ -7,7 +7,7 @@ at delta, whether the promise covers the reserved cost, and whether that covers
 the releases. If a file states anything else, it is refused. The words of a
 page are compared with its data; a page of another version of tailguard is
 refused. With --ledger, the charge of the run and the releases in the ledger
-are checked, too. What is refused exits with 2.
+are checked, too. A refused file exits with 2.
 
 [bold]Examples[/bold]
 
@@ -26,6 +26,7 @@ from tailguard.checks import InputError
 from tailguard.cli import options
 from tailguard.cli.commands.report import is_page, read_report
 from tailguard.cli.printing import print_plain, print_wrapped
+from tailguard.data.declarations import listing
 from tailguard.ledger.store import check_regular_file
 from tailguard.ledger.verification import check_certified
 from tailguard.privacy.certificate import Certificate
@@ -68,7 +69,8 @@ def verify(
     if is_listed is not None:
         releases_text = "lists these releases" if is_listed else "does not list what was released"
         print_wrapped(
-            console, f"The ledger charged this plan, as it does no simulation, and {releases_text}."
+            console,
+            f"The ledger charged this plan, so the run was no simulation, and {releases_text}.",
         )
     print_plain(console, "\nNot proven:")
     for sentence in certificate.unproven(is_listed):
@@ -79,7 +81,10 @@ def _look_up(path: Path, certificate: Certificate) -> bool:
     """Check a ledger and the charge in it; return whether the ledger lists the releases."""
     names = {entry.ledger for entry in certificate.ledger_entries}
     if len(names) != 1:
-        raise InputError("--ledger must be one that the certificate names; it names none.")
+        named = listing(sorted(names)) if names else "none"
+        raise InputError(
+            f"--ledger must be left out unless the certificate names one ledger; it names {named}."
+        )
     check_regular_file("--ledger", path)
     ledger = tg.Ledger(path, *names)
     ledger.verify()
@@ -95,5 +100,7 @@ def _page_verdict(path: Path, report: Report) -> str:
             f"its data; tailguard {made_by} wrote it: verify it there, or the file it was made of."
         )
     if report.to_html() != path.read_text(encoding="utf-8"):
-        raise InputError("FILE must say what its data give; the words of this page are others.")
+        raise InputError(
+            "FILE must be a page whose words follow from its data; words of this page differ."
+        )
     return "The page says what its data give, word by word."

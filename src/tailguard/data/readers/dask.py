@@ -49,7 +49,7 @@ class DaskTable(Table):
     def __init__(self, frame: Any) -> None:
         self.names = tuple(frame.columns)
         if not all(isinstance(name, str) for name in self.names):
-            raise InputError("X must be a Dask data frame whose columns have names of text.")
+            raise InputError("X must be a Dask data frame whose column names are text.")
         self._empty_frames = [frame._meta]
 
         def parts(names: Sequence[str]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Open data that are not in memory as tables."""
+"""Open files, and other sources that are not in memory, as tables."""
 
 import os
 from collections.abc import Callable

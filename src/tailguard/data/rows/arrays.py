@@ -19,7 +19,7 @@ from tailguard.data.design import (
     weight_parts,
 )
 from tailguard.data.inputs import Inputs, read_inputs
-from tailguard.data.matrices import NUMBERS_AT_ONCE, SparseFeatures, to_features, to_vector
+from tailguard.data.matrices import NUMBERS_AT_ONCE, SparseFeatures, to_features
 from tailguard.data.missing import filled
 from tailguard.data.rows.base import CHUNK_ROWS, Kernel, RecordBlock
 from tailguard.data.rows.threads import added, resolve_threads
@@ -30,68 +30,41 @@ NUMBERS_WORTH_A_THREAD = 500_000
 
 
 class ArrayRows:
-    """Records in arrays or tables.
-
-    Float32 features stay float32, C-contiguous float arrays are not copied, and the user's data are
-    never modified. Each read makes sparse records dense, piece by piece.
+    """Records in memory; each read makes sparse records dense, piece by piece.
 
     Parameters
     ----------
-    features
-        Numbers in a NumPy array, a sparse matrix of SciPy, or a pandas, polars or pyarrow table.
-    target, offset
-        One column each, or None.
-    weight
-        The weight of each record, in [0, 1], as ``numbers_beside`` returns it; or None.
+    records
+        All records, whose features may be sparse.
     missing
         Number of a column -> the public constant for its missing cells.
     marks
         Yields the marks of all original cells: usable, empty or unreadable. None makes numbers
         their own marks.
 
-    Edge cases
-    ----------
-    Missing values become NaN and make their records void, unless a constant replaces them. Errors
-    depend on shape and dtype only.
-
     Examples
     --------
     >>> import numpy as np
     >>> from tailguard.queries.loop import LatticeSum
     >>> from tailguard.queries.usable_records import UsableRecords
-    >>> rows = ArrayRows(np.array([[1.0], [2.0], [np.nan]]))
+    >>> rows = ArrayRows(RecordBlock(np.array([[1.0], [2.0], [np.nan]])))
     >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
     array([2])
     """
 
     def __init__(
         self,
-        features: Any,
-        target: Any = None,
-        offset: Any = None,
+        records: RecordBlock,
         missing: Mapping[int, float] | None = None,
         marks: Callable[[], Iterable[Marks]] | None = None,
-        weight: FloatArray | None = None,
     ) -> None:
         resolve_threads()  # refuses a wrong setting before anything is spent
-        matrix = to_features(features)
-        self.n_rows, self.n_features = matrix.shape
-        self._constants = missing or {}
-        y = None if target is None else to_vector(target, n_rows=self.n_rows)
-        offsets = None if offset is None else to_vector(offset, "offset", n_rows=self.n_rows)
-        self.has_offset, self.has_weight = offsets is not None, weight is not None
-        # Only parts of this block are read; a part of sparse features is made dense.
-        self._records = RecordBlock(cast(Features, matrix), y, offsets, weight=weight)
-        self._sparse = isinstance(matrix, SparseFeatures)
-        self._marks = marks
+        self._records = replace(records, first=0)
+        self.n_rows, self.n_features = records.features.shape
+        self.has_offset, self.has_weight = records.offset is not None, records.weight is not None
+        self._constants, self._marks = missing or {}, marks
+        self._sparse = isinstance(records.features, SparseFeatures)
         self._order: Order | None = None
-
-    @classmethod
-    def of_block(cls, block: RecordBlock) -> "ArrayRows":
-        """Wrap records that were read."""
-        rows = cls(block.features, block.target, block.offset, weight=block.weight)
-        rows._records = replace(block, first=0)
-        return rows
 
     def __repr__(self) -> str:
         return f"ArrayRows(n_rows={self.n_rows}, n_features={self.n_features})"
@@ -145,7 +118,7 @@ class ArrayRows:
         places = places[:]
         kept = self._records.at(places if self._order is None else self._order[places])
         kept = replace(kept, features=filled(kept.features, self._constants))
-        return ArrayRows.of_block(kept)
+        return ArrayRows(kept)
 
     def in_order(self, order: Order) -> "ArrayRows":
         """Return the records at these places, gathered piece by piece when they are read."""
@@ -180,6 +153,9 @@ def make_rows(
 ) -> ArrayRows:
     """Wrap the user's data in memory, given as inputs or as raw data.
 
+    Float32 features stay float32, C-contiguous float arrays are not copied, and the user's data are
+    never modified.
+
     ``loss`` determines the valid targets. ``classes`` declares labels: a target becomes its
     position among them, and records with other labels are void. A record is void if its exposure
     is not positive or its weight is missing or negative. ``reading`` holds parameters of
@@ -195,14 +171,9 @@ def make_rows(
     target, added_to_score, weight = numbers_beside(
         inputs.y, inputs.offset, inputs.weight, loss, classes, inputs.n_rows
     )
-    return ArrayRows(
-        inputs.records,
-        target,
-        added_to_score,
-        weight=weight,
-        missing=inputs.missing,
-        marks=partial(inputs.marks, loss, classes),
-    )
+    features = cast(Features, to_features(inputs.records))
+    records = RecordBlock(features, target, added_to_score, weight)
+    return ArrayRows(records, inputs.missing, partial(inputs.marks, loss, classes))
 
 
 def numbers_beside(

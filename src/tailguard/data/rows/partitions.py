@@ -7,7 +7,7 @@ McSherry 2009, Theorem 4 (disjoint blocks); Feldman, McMillan and Talwar 2021 (s
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,8 @@ class Partitions:
     Examples
     --------
     >>> from tailguard.noise.sources import make_source
-    >>> from tailguard.data.rows.arrays import ArrayRows
-    >>> partitions = Partitions(ArrayRows(np.zeros((9, 1))), make_source(None))
+    >>> from tailguard.data.rows.arrays import make_rows
+    >>> partitions = Partitions(make_rows(np.zeros((9, 1))), make_source(None))
     >>> blocks = partitions.cut("halves", sizes=(4, 5))
     >>> [partitions.rows_of(block).n_rows for block in blocks]
     [4, 5]
@@ -114,7 +114,7 @@ class Partitions:
         self._cuts: dict[str, _Cut] = {}
         self._order: Order | None = None
         self._shuffled: Rows | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __contains__(self, name: str) -> bool:
         return name in self._cuts
@@ -191,20 +191,16 @@ class Partitions:
             return self._rows
         with self._lock:
             if self._shuffled is None:
-                self._shuffled = self._rows.in_order(self._drawn_order())
+                self._shuffled = self._rows.in_order(self.drawn_order())
             return self._shuffled
 
-    def draw_order(self) -> None:
-        """Draw the random order of all records unless it exists; read no record."""
+    def drawn_order(self) -> Order:
+        """Return the random order of all records, which is drawn on first use; read no record."""
         with self._lock:
-            self._drawn_order()
-
-    def _drawn_order(self) -> Order:
-        """Return the random order of all records; the caller holds the lock."""
-        if self._order is None:
-            draw = random_permutation if self._has_persons else order_of_places
-            self._order = draw(self._rows.n_rows, self._source)
-        return self._order
+            if self._order is None:
+                draw = random_permutation if self._has_persons else order_of_places
+                self._order = draw(self._rows.n_rows, self._source)
+            return self._order
 
     def rows_of(self, block: Block) -> Rows:
         """Return the records of a block; only once if its partition is amplified."""

@@ -178,9 +178,10 @@ class PersonRows:
 
     Examples
     --------
+    >>> from tailguard.data.rows.arrays import make_rows
     >>> from tailguard.noise.sources import make_source
     >>> from tailguard.privacy.unit import Unit
-    >>> rows = ArrayRows(np.arange(5.0)[:, None])
+    >>> rows = make_rows(np.arange(5.0)[:, None])
     >>> persons = Persons.of(["a", "a", "a", "b", None], Unit(person="key", max_rows=2))
     >>> PersonRows(rows, persons, make_source(None)).n_rows
     2

@@ -21,7 +21,7 @@ from tailguard.data.rows.base import RecordBlock
 from tailguard.data.table import CHANGED, check_same
 from tailguard.noise.sources import Words
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Error numbers of a disk, a file or a quota without room."""
 # Records to read at once if only some records are needed. A part of 2^25 numbers has 150 MB.
 RECORDS_AT_ONCE = 2**12
@@ -201,7 +201,7 @@ class RecordFile:
             try:
                 written = os.pwrite(self._file.fileno(), content, offset)
             except OSError as error:
-                if error.errno in FULL:
+                if error.errno in FULL_DISK_ERRORS:
                     raise RoomError(f"{tempfile.gettempdir()!r} is full.") from None
                 raise
             content, offset = content[written:], offset + written

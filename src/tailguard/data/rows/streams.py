@@ -186,7 +186,7 @@ class StreamRows:
     def _as_array(self) -> ArrayRows:
         """Return a short table as rows in memory; the first sum reads it."""
         if self._kept is None:
-            kept = ArrayRows.of_block(joined(list(self.blocks())))
+            kept = ArrayRows(joined(list(self.blocks())))
             self._kept = kept.without_order() if self.reader.alone else kept
         return self._kept
 
@@ -285,7 +285,7 @@ class GatheredRows:
         start = int(places.min()) // self._length * self._length
         if places.max() >= start + self._length:
             return GatheredRows(self._rows, self._places[places])
-        return ArrayRows.of_block(self._window_at(start).at(places - start))
+        return ArrayRows(self._window_at(start).at(places - start))
 
     def in_order(self, order: Order) -> Rows:
         """Return all records in this order, gathered window by window as they are read."""

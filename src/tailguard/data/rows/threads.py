@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from tailguard.array_types import IntArray
 from tailguard.checks import InputError, check_integer
+from tailguard.quiet import SharedSetting
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -66,48 +67,43 @@ def added(
     return total
 
 
-class _BlasLimit:
-    """Limit BLAS to one thread: each entry sets the limit, and the last exit resets it.
+@cache
+def _libraries() -> list[Any]:
+    """Find the loaded BLAS libraries, once; NumPy has loaded its own by now.
 
-    The limit belongs to the process. A fit holds ``turn`` while it uses the limit.
+    ``ThreadpoolController.limit`` would also read their versions and names at each call.
     """
-
-    def __init__(self) -> None:
-        self.turn = RLock()
-        self._lock = Lock()
-        self._n_inside = 0
-        self._before: list[int] | None = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            before = []
-            for library in _libraries():
-                before.append(library.num_threads)
-                library.set_num_threads(1)  # other code may have changed the limit
-            self._before = before if self._before is None else self._before
-            self._n_inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside = max(0, self._n_inside - 1)  # a fork resets the state
-            if self._n_inside == 0 and self._before is not None:
-                for library, count in zip(_libraries(), self._before, strict=True):
-                    library.set_num_threads(count)
-                self._before = None
-
-    def begin_anew(self) -> None:
-        """Reset the state in a forked process, which lacks the other threads."""
-        before = self._before
-        self.__init__()  # type: ignore[misc]
-        if before is not None:  # most forks happen outside fits, and look up no library
-            for library, count in zip(_libraries(), before, strict=True):
-                library.set_num_threads(count)
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
-limited_blas = _BlasLimit()
+def _limit_blas() -> None:
+    for library in _libraries():
+        library.set_num_threads(1)
+
+
+@contextmanager
+def _blas_limit() -> Iterator[None]:
+    before = [library.num_threads for library in _libraries()]
+    _limit_blas()
+    yield
+    for library, count in zip(_libraries(), before, strict=True):
+        library.set_num_threads(count)
+
+
+limited_blas = SharedSetting(_blas_limit, _limit_blas)
 """Limits BLAS to one thread, in a thread of a fit or of a worker."""
+_turn = RLock()  # a fit holds it while it uses the limit
+
+
+def _begin_anew() -> None:
+    """Give a forked process, which lacks the other threads, its own turn and no limit."""
+    global _turn  # noqa: PLW0603
+    _turn = RLock()
+    limited_blas.begin_anew()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=limited_blas.begin_anew)
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 @contextmanager
@@ -117,14 +113,5 @@ def one_blas_thread() -> Iterator[None]:
     The chunks of a fit still run on several threads. Chunks of simultaneous fits would mostly wait
     for one another.
     """
-    with limited_blas.turn, limited_blas:
+    with _turn, limited_blas:
         yield
-
-
-@cache
-def _libraries() -> list[Any]:
-    """Find the loaded BLAS libraries, once; NumPy has loaded its own by now.
-
-    ``ThreadpoolController.limit`` would also read their versions and names at each call.
-    """
-    return ThreadpoolController().select(user_api="blas").lib_controllers

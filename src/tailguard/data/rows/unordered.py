@@ -73,10 +73,11 @@ class UnorderedRows:
 
     Examples
     --------
+    >>> from tailguard.data.rows.arrays import make_rows
     >>> from tailguard.queries.loop import LatticeSum
     >>> from tailguard.queries.usable_records import UsableRecords
     >>> from tailguard.noise.sources import make_source
-    >>> rows = UnorderedRows(ArrayRows(np.array([[1.0], [2.0]])), make_source(None))
+    >>> rows = UnorderedRows(make_rows(np.array([[1.0], [2.0]])), make_source(None))
     >>> rows.reduce(LatticeSum(UsableRecords(), None, 1.0, 1))
     array([2])
     """
@@ -171,7 +172,7 @@ def _in_memory(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:
         raise InputError(CHANGED)
     blocks, values = zip(*identified, strict=True)
     order = hashed.order(np.concatenate(values))
-    return ArrayRows.of_block(joined(blocks)).restricted(order[:count])
+    return ArrayRows(joined(blocks)).restricted(order[:count])
 
 
 def _in_file(rows: StreamRows, hashed: KeyedHash, count: int) -> Rows:

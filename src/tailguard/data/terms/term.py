@@ -178,8 +178,7 @@ def _factor(text: str, term: str) -> Factor:
             f"backticks around names that are not words; got {shown(term)}."
         ) from None
     if not FUNCTIONS[call.func.id].accepts(parameters):
-        raise InputError(
-            f"terms must give {call.func.id} increasing numbers, as in "
-            f"{FUNCTIONS[call.func.id].example}; got {shown(term)}."
-        )
+        example = FUNCTIONS[call.func.id].example
+        order = ", with increasing numbers" if "," in example else ""
+        raise InputError(f"The term must be like {example}{order}; got {shown(term)}.")
     return Factor(names.get(column.id, column.id), call.func.id, parameters)

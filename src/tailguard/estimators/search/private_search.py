@@ -242,7 +242,7 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
         given = [name for name in PRIVACY if getattr(self.estimator, name) is not None]
         if given:
             raise InputError(
-                f"estimator must state no {' or '.join(given)}; they belong to the search, for all "
+                f"estimator must state no {' or '.join(given)}: the search states a budget for all "
                 "tries together."
             )
         return self.estimator
@@ -311,14 +311,16 @@ class PrivateSearch(Reported, MetaEstimatorMixin, BaseEstimator):
 
 def _candidates_of(given: Any, model: PrivateLinearModel) -> list[dict[str, Any]]:
     """Return the candidates as a list; refuse parameters that a try must not change."""
-    allowed_types = "candidates must be a list of dicts of parameters, or a dict of lists of values"
+    allowed_types = (
+        "candidates must be a list of dicts of parameters, or a dict with a list of values for each"
+    )
     try:
         if isinstance(given, Mapping):
             candidates = list(ParameterGrid({name: list(values) for name, values in given.items()}))
         else:
             candidates = [dict(each) for each in given]
-    except (TypeError, ValueError):
-        raise InputError(f"{allowed_types}; got {shown(given)}.") from None
+    except (TypeError, ValueError):  # a list of values may be empty
+        raise InputError(f"{allowed_types}, and not empty; got {shown(given)}.") from None
     if not candidates:
         raise InputError(f"{allowed_types}, and not empty; got {shown(given)}.")
     allowed = sorted(set(model.get_params(deep=False)) - {*PRIVACY, *CHECKS, *READING, *IGNORED})

@@ -136,7 +136,7 @@ def convex_bound_with_probability(
     smoothness: float,
     failure_probability: float,
 ) -> float:
-    """Excess risk of that method, exceeded with at most ``failure_probability``.
+    """Excess risk as in :func:`convex_bound`, exceeded with at most ``failure_probability``.
 
     ``D d sqrt(nats / n) + nats (private term + D b d^(3/2) / n^3)`` with
     ``nats = log(1 + D d n / failure_probability)``.
@@ -238,9 +238,9 @@ def strongly_convex_bound_with_probability(
     failure_probability: float,
     moment_bound: float = 1.0,
 ) -> float:
-    """Excess risk of that method, exceeded with at most ``failure_probability``.
+    """Excess risk for strongly convex losses, exceeded with at most ``failure_probability``.
 
-    :func:`strongly_convex_bound` with its first term multiplied by the ``nats`` of
+    It is :func:`strongly_convex_bound` with its first term multiplied by the ``nats`` of
     :func:`convex_bound_with_probability`, and its second term by their square.
 
     *Ours*, not printed: every step reads a new block at a point that does not depend on it, so

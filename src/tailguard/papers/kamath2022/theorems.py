@@ -102,7 +102,7 @@ def soft_convex(
     if balance is None:
         balance = facts.into(parameters.soft_balance)
     threshold = facts.as_printed().into(parameters.soft_threshold, balance=balance)
-    threshold = _held(facts, threshold)
+    threshold = _above_mean(facts, threshold)
     count = facts.into(parameters.soft_steps, threshold=threshold)
     error = facts.into(
         smoothed_mean_error,
@@ -157,7 +157,7 @@ def _settled_blocks(facts: Facts) -> tuple[float, float, int]:
 
 
 def _printed_blocks(facts: Facts) -> tuple[float, float, int]:
-    """Return the printed ones: blocks share rho, and have their own chance of failure."""
+    """Return the same as printed: blocks share rho, and have their own chance of failure."""
     units = facts.as_printed()
     n_steps = descent.printed_blocks(facts, units.into(bounds.mean_bound))
     share = facts.rho / n_steps  # of a block
@@ -189,7 +189,7 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> desce
     The printed noise is for a sensitivity of 12 thresholds times groups over rows in every
     coordinate, with the printed number of groups, which is not whole.
     """
-    threshold = _held(facts, threshold)
+    threshold = _above_mean(facts, threshold)
     beyond = max(0.0, facts.gradient_bound - threshold)  # extra bias of a mean beyond the threshold
     n_groups = whole_groups(count, n_rows=n_rows)
     move = median_sensitivity(value_range=6.0, n_rows=n_rows, n_groups=n_groups)
@@ -202,7 +202,7 @@ def _clamped(facts: Facts, threshold: float, count: float, n_rows: int) -> desce
     )
 
 
-def _held(facts: Facts, threshold: float) -> float:
+def _above_mean(facts: Facts, threshold: float) -> float:
     """Return the threshold, at least the bound on the mean; or the printed threshold."""
     return threshold if facts.prints else max(threshold, facts.gradient_bound)
 

@@ -68,10 +68,10 @@ def below(
         return {seed: losses[seed] - own[seed] for seed in own}
 
     def pairs_of(curves: Curves, noise: str) -> Iterator[Pair]:
-        own, its = curves(curve, noise), curves(other, noise)
-        pairs = [(own[x], its[x], x) for x in own if x in its]
-        if at == "end" and own and its:
-            pairs = [(own[max(own)], its[max(its)], max(its))]
+        own, rival = curves(curve, noise), curves(other, noise)
+        pairs = [(own[x], rival[x], x) for x in own if x in rival]
+        if at == "end" and own and rival:
+            pairs = [(own[max(own)], rival[max(rival)], max(rival))]
         elif at != "all":
             pairs = pairs[:1] if at == "first" else pairs[-1:]
         if zero:
@@ -96,8 +96,7 @@ def falls(
 ) -> Judge:
     """Judge whether curves fall from their first to their last place by ``factor``, in all panels.
 
-    If ``rises``, they must rise by that factor. ``bar`` is that of
-    :func:`below`.
+    If ``rises``, they must rise by that factor. ``bar`` is as in :func:`below`.
     """
 
     def pairs_of(curve_of: Curves, noise: str) -> Iterator[Pair]:
@@ -148,9 +147,9 @@ def spreads_more(curve: str, other: str) -> Judge:
     def judge(results: Results, noise: str) -> Decision:
         logs, n_seeds = [], 0
         for panel in results.panels:
-            own, its = (results.curve(panel, name, noise) for name in (curve, other))
-            if own and its:
-                spreads = [np.std([*each[max(each)].values()], ddof=1) for each in (own, its)]
+            own, rival = (results.curve(panel, name, noise) for name in (curve, other))
+            if own and rival:
+                spreads = [np.std([*each[max(each)].values()], ddof=1) for each in (own, rival)]
                 n_seeds = len(own[max(own)])
                 logs.append(float(np.log(spreads[0] / spreads[1])))
         if not logs or n_seeds < 2:
@@ -178,9 +177,9 @@ def _compared(
         for panel in tuple(panels) or results.panels:
             curves = partial(results.curve, panel)
             bars = curves(bar, noise)
-            for own, its, x in pairs_of(curves, noise):
-                loses = x in bars and compare(its, bars[x]).ratio > 1.0
-                (lost if loses else comparisons).append(compare(own, its, factor=factor))
+            for own, rival, x in pairs_of(curves, noise):
+                loses = x in bars and compare(rival, bars[x]).ratio > 1.0
+                (lost if loses else comparisons).append(compare(own, rival, factor=factor))
         n_places = len(lost) + len(comparisons)
         beaten = f"; {bar} beat the rival at {len(lost)} of {n_places}" if lost else ""
         if lost and not comparisons:

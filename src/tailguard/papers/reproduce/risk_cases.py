@@ -30,7 +30,7 @@ from tailguard.moments import Moment, MomentKind
 from tailguard.papers import kamath2022, tao2022, wang2020, xu2025, zhao2024
 from tailguard.papers.common.theorem import Theorem
 from tailguard.papers.instances.heavy_laws import ParetoLaw, TwoPointLaw
-from tailguard.papers.reproduce.tasks.fits import nested_seed
+from tailguard.papers.reproduce.tasks.fits import seed_of_size
 from tailguard.privacy.guarantees import ZCDP
 from tailguard.solvers.oracles import make_oracle
 
@@ -50,7 +50,7 @@ class LinearTask:
     def excess(self, theorem: Theorem, law: ParetoLaw, seed: int) -> float:
         """Return the worst excess over the sizes, on the same tails and the same noise."""
         n_rows, n_features = theorem.n_rows, theorem.n_features
-        tails = law.sample(n_rows, n_features, seed=nested_seed(seed, n_rows, n_features))
+        tails = law.sample(n_rows, n_features, seed=seed_of_size(seed, n_rows, n_features))
         along = np.full(n_features, 1.0 / math.sqrt(n_features))
         found = []
         for size in self.sizes:
@@ -68,7 +68,7 @@ class SquaredTask:
     def excess(self, theorem: Theorem, law: ParetoLaw, seed: int) -> float:
         """Return half of the mean squared distance from the minimiser, over a few noises."""
         n_rows, n_features = theorem.n_rows, theorem.n_features
-        drawn = nested_seed(seed, n_rows, n_features)
+        drawn = seed_of_size(seed, n_rows, n_features)
         rows = TwoPointLaw().sample(n_rows, n_features, seed=drawn)
         count = self.n_nonzero or n_features
         minimiser = np.zeros(n_features)
@@ -87,7 +87,7 @@ def linear_risk(theorem: Theorem, rows: FloatArray, seed: int) -> FloatArray:
     A Huber loss with a target far from every score has that gradient at every record.
     """
     target = np.full(len(rows), FAR_TARGET)
-    noise = nested_seed(seed, *rows.shape)
+    noise = seed_of_size(seed, *rows.shape)
     return theorem.minimize(Huber(1.0), rows, target, random_state=noise).coef
 
 

@@ -36,11 +36,12 @@ from tailguard.solvers.newton.state import Fit, unknown_noise
 # benchmarks); if nearer bounds needed one, 41 real tables would lose .007 of the constant's excess
 # at epsilon 1 on average.
 MARGIN_OF_BOUNDS = 2.0
-# (gain, bound) of a link: features are cut at this bound, in scales, if the farthest of those that
-# are compared wins by more than this gain per record and a margin for noise. With logit links,
-# lognormal columns win .01 to .05 nats (tables T4 and L4 of the benchmarks); real tables win at
-# most .006, and would lose by it. Linear truths with heavy columns (families K to N, epsilon 4)
-# lose a quarter more without it; of 41 real tables one changes.
+# (gain, bound) of a link: if the farthest bound that was compared wins by more than the gain per
+# record and a margin for noise, features are cut at this farther bound, in scales. With logit
+# links, the farthest bound gains .01 to .05 nats with lognormal columns (tables T4 and L4 of the
+# benchmarks). On real tables it gains at most .006, and the farther bound would make them worse.
+# With identity links, linear truths with heavy columns (families K to N, epsilon 4) have a quarter
+# more excess without the farther bound; of 41 real tables one changes.
 EXTRA_BOUND = {Link.LOGIT: (0.01, 64.0), Link.IDENTITY: (0.0, 256.0)}
 # Where loss differences are cut, (between bounds, between fits): in nats with a logit link, in
 # units of the target's scale with a log link. Losses of residuals have other limits: the loss of a
@@ -54,10 +55,9 @@ HALF_KEPT = "half of each coefficient was kept: a comparison of losses found tha
 def choose_bound(session: FitSession, fit: Fit) -> Fit:
     """Compare bounds in one release, and cut features at the best if it beats the present one."""
     loss, view = session.loss, fit.geometry.view
-    if (limits := LARGEST_DIFFERENCES.get(loss.link)) is None:
-        limit = max(float(loss.value(fit.clipping.slopes.scale, 0.0)), 1e-12)
-    else:
-        limit, _ = limits
+    limits = LARGEST_DIFFERENCES.get(loss.link)
+    # The limit must be above zero, also if the scale is nearly zero.
+    limit = limits[0] if limits else max(float(loss.value(fit.clipping.slopes.scale, 0.0)), 1e-12)
     _, *others = FEATURE_BOUNDS[loss.link]
     views = (view, *(replace(view, bound=bound) for bound in others))
     query, stage = LossDifferences(loss, views, limit), session.stages["choice of bounds"]
@@ -81,14 +81,16 @@ def choose_fit(session: FitSession, fit: Fit) -> Fit:
     loss, geometry, whole = session.loss, fit.geometry, fit.whitened
     # A likelihood's constant is that of its start; with residuals, the fit's score of a mean row.
     origin = geometry.inverse @ fit.iterates[0].start if loss.link.curved else whole
-    level = geometry.along_constant(origin)
-    half, constant = (geometry.matrix @ weights for weights in ((whole + level) / 2.0, level))
-    _, limit = LARGEST_DIFFERENCES.get(loss.link) or (0.0, float(loss.value(1.0, 0.0)))
+    constant_part = geometry.along_constant(origin)
+    between = (whole + constant_part) / 2.0
+    half, constant = (geometry.matrix @ weights for weights in (between, constant_part))
+    limits = LARGEST_DIFFERENCES.get(loss.link)
+    limit = limits[1] if limits else float(loss.value(1.0, 0.0))
     weights = np.array([fit.weights, half, constant])
     query = LossDifferences(loss, (geometry.view,) * len(weights), limit)
     differences = session.ask(query, weights, session.stages["choice of fit"])
     # The cost of the ridge is public, and is added to the released differences.
-    whitened = np.array([whole, (whole + level) / 2.0, level])
+    whitened = np.array([whole, between, constant_part])
     costs = np.einsum("ij,jk,ik->i", whitened, geometry.penalty, whitened) / 2.0
     differences = differences + costs[1:] - costs[0]
     if not differences.min() < 0.0:

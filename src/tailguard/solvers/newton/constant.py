@@ -47,12 +47,9 @@ CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
 ZERO_MEAN_SCORE = -50.0
 # The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
 LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-# The least mean exposure, of the reference. Equal exposures are at .14 of it, by ``MOST_ABOVE``.
+# The least mean exposure, in multiples of the reference exposure, which ``scaling/columns.py`` sets
+# up to ``exp(2)`` above the typical one. So equal exposures are at .14 of it.
 LEAST_EXPOSURE = 0.05
-# The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
-# ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
-# multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
-LARGEST_MEAN = 32.0
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
@@ -131,7 +128,7 @@ def constant_solution(plan: Plan, constant: float, *notes: str) -> Solution:
 
 
 def keep_constant_only(fit: Fit) -> Fit:
-    """Leave out all coefficients; the remaining rows of the constant have length one."""
+    """Leave out all coefficients; a row of the constant alone has length one."""
     height = fit.weights.size
     fit = replace(fit, weights=np.zeros(height))
     fit = fit.noted("no coefficient was fitted: the budget was too small to see the size of rows")
@@ -187,7 +184,9 @@ def mean_target(
     """Release the mean target of a likelihood, and the mean exposure: 1 without exposures.
 
     It is released at ``stage`` if steps follow, else with the rest of the budget. If the mean is
-    below a multiple of its noise, it is raised to that multiple.
+    below a multiple of its noise, it is raised to that multiple. Void records count as zeros in
+    both. Total weights and exposures omit them; else the mean is divided by the share of usable
+    records. With counts, whose rounds move the constant far, that was no better.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
@@ -200,42 +199,14 @@ def mean_target(
     units = replace(units, intercept=True)
     view = View(CANONICAL[problem.link], units, constant, bound=session.shares.bound)
     query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
-    noise = least * float(session.noise_of(query, stage)[0])
-    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0])
+    counts = log and session.loss.canonical
+    whole = exposed or problem.has_weights or counts
+    share = 1.0 if whole else session.gate.usable_share
+    noise = least * float(session.noise_of(query, stage)[0]) / share
+    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0]) / share
     if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
         noise = min(noise, 0.5)
         return min(max(mean, noise), 1.0 - noise), 1.0
     exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
-    # Callers take logarithms. The mean exposure is at least a twentieth of the reference.
+    # Callers take logarithms, so neither number may be zero.
     return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
-
-
-def score_bounds(fit: Fit, problem: Problem) -> tuple[float, float]:
-    """Return the smallest and largest score of a log link, in the user's units; others have none.
-
-    With a log link means are exponentials, so noise in a coefficient can make the mean of a far row
-    arbitrarily large. Means are bounded by a multiple of the largest residual seen or of the mean
-    target. For a Gamma or Tweedie loss the bound is a multiple of the mean target or of the target
-    that one in 200 records exceeds.
-
-    For these two losses a mean ``m`` far below a target adds a power of ``1 / m`` to the loss, so
-    one row can cost more than all others, but a bound above the right mean costs a logarithm at
-    most. So their means are at least the mean target over the same multiple or, if targets spread
-    wider, the value that one in 200 positive targets is below. A Poisson loss has no lower bound,
-    since a mean that is too small costs only a logarithm.
-
-    With exposures nothing bounds a rate: it may be far larger than any target if exposures are
-    short, and far smaller if they are long.
-    """
-    geometry, slopes = fit.geometry, fit.clipping.slopes
-    if problem.has_offset or not problem.link.log:
-        return -math.inf, math.inf
-    least, largest = 0.0, geometry.mean_target
-    if not geometry.loss.canonical:  # slopes are not differences of targets
-        least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
-        largest = max(largest, geometry.far_target)
-    elif slopes.seen:
-        largest = max(largest, float(np.abs(slopes.distribution.points).max()))
-    unit = math.log(geometry.units.target_scale)
-    low = math.log(least) + unit if least > 0.0 else -math.inf
-    return low, math.log(LARGEST_MEAN * largest) + unit

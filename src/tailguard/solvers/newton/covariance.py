@@ -31,7 +31,6 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.choices import EXTRA_BOUND
-from tailguard.solvers.newton.constant import score_bounds
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
@@ -149,7 +148,7 @@ def solution(session: FitSession, fit: Fit) -> Solution:
         estimand=ESTIMAND_OF_BULK if estimate is None else ESTIMAND,
         notes=tuple(notes),
         feature_bounds=geometry.feature_bounds,
-        score_bounds=score_bounds(fit, problem),
+        score_bounds=fit.score_bounds(exposed=problem.has_offset),
         found={} if math.isnan(fit.total_error) else {TOTAL_ERROR: fit.total_error},
     )
 

@@ -24,6 +24,7 @@ from tailguard.gate.stage import WEIGHT, Stage
 from tailguard.losses.base import Loss
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.scaling.units import UNITS
+from tailguard.solvers.limits import is_asymmetric
 from tailguard.solvers.newton.schedule import AFTER_ROUNDS, Shares, round_name
 from tailguard.solvers.newton.state import Fit, NewtonIterate
 from tailguard.solvers.newton.whitening import shrunk
@@ -109,6 +110,7 @@ LEAST_ALONG = 0.2  # the least relative curvature along a fit of log-odds; by tr
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
+FAR_CONSTANT = 3.0  # standard deviations of its noise that tell a constant from the first one
 SETTLED = 4.0  # the largest squared length of a step, over that of its noise, of a fit that settled
 _quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
 
@@ -138,6 +140,10 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
             clipping.rows.weight if geometry.curvature_released else 1.0
         )
         newton = newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
+    # If rare amounts are clipped below the level at which slopes average zero, no constant has a
+    # clipped mean of zero, and rounds would lower it without end.
+    if clipping.slope_limit < clipping.slopes.reach and clipping.slopes.unseen:
+        newton = newton - geometry.along_constant(newton)
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
     iterates = (*fit.iterates, NewtonIterate(fit.weights, arrival, noise_std, n_rows))
@@ -220,9 +226,14 @@ def averaged(fit: Fit) -> Fit:
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = shrunk(rest, variance)
     # If shrinkage leaves only the constant, the constant from before the rounds is better. This is
-    # not so if the rounds fitted only a constant, or if residuals moved it before the rounds.
+    # not so if the rounds fitted only a constant, or if residuals moved it before the rounds; nor
+    # if the loss is not centred at the target's location, and noise does not explain the distance.
     if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
-        constant = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
+        first = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
+        loss, distance = geometry.loss, float(np.linalg.norm(constant - first))
+        off_centre = loss.link.residual and is_asymmetric(loss)
+        if not (off_centre and distance > FAR_CONSTANT * noise_std):
+            constant = first
     weights = usable(geometry.matrix @ (constant + kept_share * rest))
     inflation = np.sqrt(geometry.whitening.variance_inflation)
     return replace(fit, weights=weights, noise=damping @ np.diag(noise_std * inflation))

@@ -78,9 +78,9 @@ def scales_hide(problem: Problem, guarantee: Guarantee, *, bulk: float = SIZE_WI
     hidden = []
     if LEVELS in mu_of:
         hidden.append(_hides(problem, mu_of[LEVELS], len(problem.levels), bulk))
-    if "typical size" in mu_of:
+    # Exposures are measured, too, but no coefficient is fitted to them.
+    if n_measured := problem.n_features - sum(map(len, problem.levels)):
         columns_mu = math.hypot(mu_of["typical size"], mu_of.get("typical size retry", 0.0))
-        n_measured = problem.n_features - sum(map(len, problem.levels))
         hidden.append(_hides(problem, columns_mu, n_measured, bulk))
     return _hides(problem, target_mu, 1, bulk) or all(hidden)
 

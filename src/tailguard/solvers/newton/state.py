@@ -248,6 +248,12 @@ class Estimate:
         return np.asarray(self.noise @ self.noise.T + self.covariance + self.bias @ self.bias.T)
 
 
+# The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
+# ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
+# multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
+LARGEST_MEAN = 32.0
+
+
 def unknown_noise(width: int) -> FloatArray:
     """Return the noise matrix of ``width`` whitened coordinates if it is unknown: NaN."""
     return np.full((width, width), math.nan)
@@ -330,6 +336,36 @@ class Fit:
         units, link = self.geometry.units, self.geometry.loss.link
         coef, intercept = units.coefficients(self.residuals_of, link)
         return np.nan_to_num(np.append(coef, intercept))
+
+    def score_bounds(self, *, exposed: bool) -> tuple[float, float]:
+        """Return the smallest and largest score of a log link, in the user's units.
+
+        Other links have no bounds. With a log link means are exponentials, so noise in a
+        coefficient can make the mean of a far row arbitrarily large. Means are bounded by a
+        multiple of the largest residual seen or of the mean target. For a Gamma or Tweedie loss the
+        bound is a multiple of the mean target or of the target that one in 200 records exceeds.
+
+        For these two losses a mean ``m`` far below a target adds a power of ``1 / m`` to the loss,
+        so one row can cost more than all others, but a bound above the right mean costs a logarithm
+        at most. So their means are at least the mean target over the same multiple or, if targets
+        spread wider, the value that one in 200 positive targets is below. A Poisson loss has no
+        lower bound, since a mean that is too small costs only a logarithm.
+
+        If records are ``exposed``, nothing bounds a rate: it may be far larger than any target if
+        exposures are short, and far smaller if they are long.
+        """
+        geometry, slopes = self.geometry, self.clipping.slopes
+        if exposed or not geometry.loss.link.log:
+            return -math.inf, math.inf
+        least, largest = 0.0, geometry.mean_target
+        if not geometry.loss.canonical:  # slopes are not differences of targets
+            least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
+            largest = max(largest, geometry.far_target)
+        elif slopes.seen:
+            largest = max(largest, float(np.abs(slopes.distribution.points).max()))
+        unit = math.log(geometry.units.target_scale)
+        low = math.log(least) + unit if least > 0.0 else -math.inf
+        return low, math.log(LARGEST_MEAN * largest) + unit
 
     @property
     def is_constant(self) -> bool:

@@ -31,7 +31,7 @@ from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment,
 from tailguard.papers.reproduce.judges import above, below
 from tailguard.papers.reproduce.results import Point
 from tailguard.papers.reproduce.risk_cases import QUADRATIC, linear_risk
-from tailguard.papers.reproduce.tasks.fits import nested_seed
+from tailguard.papers.reproduce.tasks.fits import seed_of_size
 from tailguard.privacy.guarantees import ZCDP, PureDP
 
 D, N_LAWS = 32, 2  # columns, and laws of the packing: they differ in the order of columns alone
@@ -94,7 +94,7 @@ class HardCase:
 
     def answer(self, curve: str, n_rows: int, law: Any, seed: int) -> FloatArray:
         """Run one algorithm on records of a law."""
-        drawn = nested_seed(seed, n_rows, law.mean.size)
+        drawn = seed_of_size(seed, n_rows, law.mean.size)
         linear = self.risk is instances.linear_excess
         rows = law.sample(n_rows, seed=drawn)
         if curve in self.means:

@@ -42,13 +42,14 @@ N_ROWS, N_QUICK_ROWS = 100_000, 10_000
 EPSILONS = (0.1, 1.0)  # the ends of the range of Wang and others
 MOST_STEPS = 100  # over all records, for time: theorems take up to 1000
 FAMILIES = {each.replace("-", " "): THEOREMS[each] for each in ("convex", "strongly-convex")}
-# The same for either noise, so that only the noise differs. The centre is equally private.
+# Options that printed and tight noise share, so that only the noise differs. The choice of the
+# centre does not change the privacy.
 ALIKE = {"groups": "pointwise", "schedule": "practical", "centre": "median"}
 TUNED, DEFAULT = "DP-SGD, tuned", "tg.minimize, default"
 ROBUST, ROBUST_STEPS = "robust descent, no privacy", 10
-# DP-SGD: rows of a batch, passes, and clip norms over the root mean square of a gradient's norm. Of
-# one or two passes, and of the last point, the mean of all or of the later half, two and the later
-# half have the least median risk of two seeds at three of the four places.
+# DP-SGD: rows of a batch, passes, and clip norms over the root mean square of a gradient's norm.
+# Among one or two passes, and the last point or the mean of all or of the later half, two passes
+# and the later half had the least median risk of two seeds at three of the four places.
 BATCH_ROWS, N_PASSES, CLIPS = 500, 2, (0.1, 0.3, 1.0)
 
 Answer = Callable[[FloatArray, FloatArray, int], FloatArray]  # from records and a seed to weights

@@ -28,7 +28,7 @@ from tailguard.papers.reproduce.experiment import Axes, Cell, Claim, Experiment,
 from tailguard.papers.reproduce.judges import NOT_RUN, Decision, Judge, slope_of
 from tailguard.papers.reproduce.mean_cases import CASES, RateCase
 from tailguard.papers.reproduce.results import Noise, Point, Results
-from tailguard.papers.reproduce.tasks.fits import nested_seed
+from tailguard.papers.reproduce.tasks.fits import seed_of_size
 
 Axis = Literal["n", "d"]
 
@@ -197,7 +197,7 @@ def _cell(sample: Sample, measures: list[Measure]) -> Cell:
     law, n_rows, n_features = sample
 
     def measure(seed: int) -> list[Point]:
-        sample_seed = nested_seed(seed, n_rows, n_features)
+        sample_seed = seed_of_size(seed, n_rows, n_features)
         records = law.sample(n_rows, n_features, seed=sample_seed)
         return [measure_point(records, sample_seed) for measure_point in measures]
 

@@ -56,6 +56,6 @@ class PlannedFit:
         return run(solver, plan, gate).solution
 
 
-def nested_seed(seed: int, n_rows: int, n_features: int) -> int:
-    """Return a different seed for every size, so that no sample begins with a smaller one."""
+def seed_of_size(seed: int, n_rows: int, n_features: int) -> int:
+    """Return a different seed for every size, so that no sample repeats the start of another."""
     return (seed << 48) + (n_rows << 16) + n_features

@@ -33,6 +33,8 @@ MOST_BEYOND_CUT = 2.0
 class Rounds:
     """The result of the rounds of the correction.
 
+    ``T`` is the matrix of the metric, by which contributions are multiplied before they are cut.
+
     Attributes
     ----------
     curvature, metric, level
@@ -116,7 +118,7 @@ def run_rounds(
     position = start = fit.whitened
     shortening = StepShortening(np.eye(len(position)))
     starts, arrivals, increments, ratios = [], [], [], []
-    curved, few = session.loss.link.curved, session.shares.sample > 0
+    curved, has_sample = session.loss.link.curved, session.shares.sample > 0
     stds = session.noise_of(query, stage)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
@@ -129,8 +131,8 @@ def run_rounds(
         increments.append(increment)
         ratios.append(float(gradient @ gradient) / (len(position) * (noise * typical) ** 2))
         arrivals.append(position - root @ (shortening.matrix @ gradient))
-        far = few and ratios[-1] > SETTLED
-        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if curved else 1.0 if far else STEP
+        in_full = has_sample and ratios[-1] > SETTLED
+        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if curved else 1.0 if in_full else STEP
         position = position + fraction * (arrivals[-1] - position)
     typical_noise = noise * typical
     miss = curvature.second.noise_std**2 * len(position) / 2.0 + MISS

@@ -80,7 +80,7 @@ def calibrate_total(session: FitSession, fit: Fit) -> Fit:
     move = weight * min(max(move, -LONGEST_MOVE), LONGEST_MOVE)
     weights = usable(np.append(fit.weights[:-1], fit.weights[-1] + move))
     fit = replace(fit, weights=weights)
-    if counts and fit.estimate is not None and not fit.estimate.settled:
+    if fit.estimate is not None and not fit.estimate.settled:
         relative = math.hypot(relative, move)
     # The noise along the constant is now that of the total.
     along, total_noise = fit.geometry.constant, relative * fit.geometry.inverse[:, -1:]

@@ -17,6 +17,7 @@ and Roth 2014, Proposition 2.1 (the whole estimate is post-processing).
 
 import math
 from functools import cached_property
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -24,28 +25,27 @@ from scipy.ndimage import binary_dilation
 from scipy.optimize import isotonic_regression
 
 from tailguard.array_types import BoolArray, FloatArray
-from tailguard.scaling.noisy_distribution import bulk_of
+from tailguard.summaries.distributions.octaves import (
+    AS_ZERO,
+    LEAST_SIZE,
+    NEAR_BINS,
+    OCTAVES,
+    ONE,
+    octaves_of,
+    zero_if_tiny,
+)
 
-LARGEST_OCTAVE = 160
-_SIZES = 2.0 ** np.arange(-LARGEST_OCTAVE, LARGEST_OCTAVE + 1.0)
-OCTAVES = np.concatenate([-_SIZES[::-1], _SIZES])
-"""Edges of the first histogram: octaves of both signs. Between the innermost edges is zero."""
-
-ONE = int(np.searchsorted(OCTAVES, 1.0))
-"""The bin that ends at one."""
-LEAST_SIZE = 2.0**-LARGEST_OCTAVE
-"""Numbers up to this size count as zero; no edge splits the bin of zeros."""
-
-# Heights, in standard deviations of the noise, at which three things are detected: zeros, a window
-# of octaves beside zeros, and octaves of the other sign and about the same size. Noise alone
-# exceeds them in one of 4,000, 4,000 and 30 columns.
-SEEN_ZERO, SEEN_BESIDE_ZERO, SEEN_ACROSS_ZERO = 3.5, 5.3, 3.0
-# Noise is mistaken for cells as often as in this many independent windows of octaves, of each sign
-# and of both together (3,800 at 4.4 deviations, by simulation).
-WINDOWS = 4e3
-NEAR_BINS = 2  # this many octaves beside detected ones stay separate bins: tails lie there
-AS_ZERO = 8  # octaves beside zero, of numbers below 1e-45, in which only noise is detected
-LARGEST_ZERO = LEAST_SIZE * 2.0 ** (AS_ZERO + NEAR_BINS)
+Z = NormalDist().inv_cdf(0.975)
+"""Half the width of a 95 % interval, in standard deviations."""
+Z_OF_ALL = 4.0
+"""The same for levels 0 and 1: the ends of a column are sought among all edges, and the noise at
+one or more of 800 edges exceeds this in 5 % of runs.
+"""
+MOST_MARGIN = 1.5
+"""The largest distance of a shown quantile from the only finite end of its interval, in
+interquartile ranges. By trial: at this distance every other quantile is off by more than one
+interquartile range.
+"""
 EXACT = 0.5  # records: the standard deviation of a known count
 BESIDE = 0.05  # part of an interval's width, beyond each end, where common values are searched
 # A bin counts as one value if its mass exceeds this many deviations of the last histogram's noise,
@@ -297,6 +297,20 @@ class DistributionEstimate:
             low, high = self._with_values_beside(low, high)
         return zero_if_tiny(low), zero_if_tiny(high)
 
+    def hides(self, level: float, value: float, ends: tuple[float, float]) -> bool:
+        """Whether a quantile with this interval is more likely far off than near.
+
+        It is shown if both ends are finite, or if it is near the finite one. In a column of zeros
+        and ones, an open bin does not show where its quantile is.
+        """
+        finite = [end for end in ends if math.isfinite(end)]
+        if len(finite) == 2:
+            return False
+        if not finite or (self.like_indicator and self.is_open(self.bin_of(level)[0])):
+            return True
+        lower, upper = map(float, self.at(np.array([0.25, 0.75])))
+        return abs(finite[0] - value) > MOST_MARGIN * (upper - lower)
+
     def _with_values_beside(self, low: float, high: float) -> tuple[float, float]:
         """Extend an interval to a near edge if cells are far denser just beyond an end than inside.
 
@@ -338,42 +352,10 @@ class DistributionEstimate:
         return bool(mass > DENSER * np.minimum(beside, [below, above]).max())
 
 
-def octaves_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, float]:
-    """Return which octaves hold cells, and the column's height in standard deviations of the noise.
-
-    The bin of zeros may hide all other cells, so another search leaves it out.
-    """
-    kept, *_, significance = bulk_of(counts, noise_std)
-    zero = counts.size // 2
-    folded = counts[zero + 1 :] + counts[:zero][::-1]
-    kept_folded, *_, folded_height = bulk_of(folded, math.sqrt(2.0) * noise_std)
-    if folded_height > significance:  # as in a column centred at zero
-        significance = folded_height
-        kept |= np.concatenate([kept_folded[::-1], [False], kept_folded])
-    kept[zero] |= counts[zero] > SEEN_ZERO * noise_std
-    others = counts.copy()
-    others[zero] = 0.0
-    beside, *_, stands_out = bulk_of(others, noise_std)
-    if stands_out > SEEN_BESIDE_ZERO:
-        kept |= beside
-    # Octaves of the other sign are far from the bulk in this histogram, though near it in value.
-    mirrored = binary_dilation(kept, iterations=NEAR_BINS)[::-1] & ~kept
-    mirrored[[0, zero, -1]] = False
-    kept_mirrored, *_, stands_out = bulk_of(np.where(mirrored, counts, 0.0), noise_std)
-    if stands_out > SEEN_ACROSS_ZERO:
-        kept |= kept_mirrored & mirrored
-    return kept, significance
-
-
 def _below_edges(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the variances of the masses below edges, and their covariances with the total mass."""
     below = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
     return np.append(0.0, np.diag(below)), np.append(0.0, below[-1])
-
-
-def zero_if_tiny(edge: float) -> float:
-    """Return an edge of a bin; where only noise is detected beside zero, it counts as zero."""
-    return 0.0 if abs(edge) <= LARGEST_ZERO else edge
 
 
 def roundest(low: float, high: float) -> float:

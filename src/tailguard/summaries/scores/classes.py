@@ -25,13 +25,13 @@ from tailguard.losses.base import Loss
 from tailguard.losses.multinomial import Multinomial
 from tailguard.means.base import noise_std_of
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.score import (
+from tailguard.summaries.distributions.distribution import Z
+from tailguard.summaries.scores.score import (
     SEEN,
     Constant,
     ScoreEstimate,
     ScoreSolution,
     ScoreStatistics,
-    Z,
 )
 
 

@@ -34,12 +34,10 @@ from tailguard.queries.deviances import N_MOMENTS, SCORE, TARGET, DevianceMoment
 from tailguard.queries.histograms import Bins
 from tailguard.queries.value_histograms import ValueHistograms
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.summaries.distribution import DistributionEstimate
+from tailguard.summaries.distributions.distribution import DistributionEstimate, Z
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import PURPOSES, Statistics, SummarySolution
 
-Z = 1.959964
-"""Half the width of a 95 % interval, in standard deviations."""
 SEEN = 4.0  # a mean must exceed this many standard deviations of its noise to be a divisor
 # Octaves of deviances, in units of a typical deviance of a constant: from rounding errors to the
 # far tail.
@@ -72,7 +70,7 @@ HIDDEN = (
 """The note of a score that noise hides; from released numbers both causes look alike."""
 
 FAR_TARGETS = (
-    "The share explained has no interval, and is told above zero alone: targets so far out that "
+    "The share explained has no interval, and is shown only above zero: targets so far out that "
     "noise hides them may decide it. A larger budget or more rows show them."
 )
 """The note of a score of targets whose mean has no interval."""
@@ -86,7 +84,7 @@ class ScoreEstimate(NamedTuple):
     high: float = math.nan
 
 
-UNKNOWN = ScoreEstimate(math.nan)
+NO_ESTIMATE = ScoreEstimate(math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -139,10 +137,10 @@ class ScoreResult(SummaryResult):
 class ScoreSolution(SummarySolution):
     """The released measures; see :class:`ScoreResult`."""
 
-    explained: ScoreEstimate = UNKNOWN
-    deviance: ScoreEstimate = UNKNOWN
-    auc: ScoreEstimate = UNKNOWN
-    accuracy: ScoreEstimate = UNKNOWN
+    explained: ScoreEstimate = NO_ESTIMATE
+    deviance: ScoreEstimate = NO_ESTIMATE
+    auc: ScoreEstimate = NO_ESTIMATE
+    accuracy: ScoreEstimate = NO_ESTIMATE
 
     @classmethod
     def begun(cls, plan: Plan, **found: Any) -> Self:
@@ -255,7 +253,7 @@ class ScoreStatistics(Statistics):
         noise = noise_std_of(query, *sizes, stage.asked) / total
         spread = [NoisyDistribution.of(each, bins, tail_std) for each in counts]
         if min(each.significance for each in spread) <= SEEN:
-            return UNKNOWN, UNKNOWN
+            return NO_ESTIMATE, NO_ESTIMATE
         limit = max(_limit(spread, noise), constant.largest)
         sums = gate.ask(query, (constant.score, limit), stage) / total
         biases = np.array([_clipping_bias(each, limit) for each in spread])
@@ -351,7 +349,7 @@ def _ratio(
         *(unit * max(each, 0.0) for each in (mean_a, mean_a - width_a, mean_a + width_a))
     )
     if mean_b <= math.hypot(SEEN * noise, bias_b / LARGEST_UNSURE):
-        return UNKNOWN, deviance
+        return NO_ESTIMATE, deviance
     ratio = mean_a / mean_b
     sampling = max(aa - 2.0 * ratio * ab + ratio**2 * bb - (a - ratio * b) ** 2, 0.0) / total
     width = Z * math.sqrt(sampling + noise**2 * (1.0 + ratio**2))
@@ -379,7 +377,7 @@ def area_under_curve(
     """
     n_zeros, n_ones = totals
     if min(totals) <= SEEN * max(total_noise, noise_std):
-        return UNKNOWN
+        return NO_ESTIMATE
     zeros = zeros + (n_zeros - zeros.sum()) / zeros.size
     ones = ones + (n_ones - ones.sum()) / ones.size
     below = (np.cumsum(zeros) - zeros / 2.0) / n_zeros

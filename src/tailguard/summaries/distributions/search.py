@@ -5,22 +5,8 @@ quantiles may be, according to all earlier releases, until noise hides any finer
 histograms with less noise follow, with edges beside the quantiles. The last one has an edge at each
 quantile. Every release counts all cells of all columns, so each one improves the totals.
 
-*Beyond the range of a mean.* These histograms say little of the outer hundredth of a column: edges
-lie at the quantiles, and the noise of many octaves adds up beyond. One histogram with six edges per
-column counts far cells with the noise of one bin: from the median, its edges lie at half, once and
-twice the distance of each end of the range that the mean would have. Range, bias and error of the
-mean then follow from the distribution function that these counts update.
-
-*Far cells.* Two laws bound how many cells a tail has beyond an end; far cells exceed either by more
-than noise. First, a generalised Pareto law through the median and the outer twentieth, with a shape
-of at least a quarter. Second, for columns of few values: let a share ``T`` lie beyond an end, and
-``c`` between it and the point half-way. A tail that falls at least as fast as such a law of shape
-``s`` has ``c >= (2**(1 / s) - 1) * T``, which is ``1.69 * T`` at 0.7, the largest shape with an
-interval.
-
 Reference
 ---------
-Pickands 1975, Section 4 (the law of a tail);
 Karwa and Vadhan 2018, Section 3 (the search for a location that spans all units); Dwork, McSherry,
 Nissim and Smith 2006, Section 3.2 (histograms); Hay, Rastogi, Miklau and Suciu 2010, Section 4.
 """
@@ -40,7 +26,8 @@ from tailguard.means.private_units import ROUNDING
 from tailguard.privacy.events import Laplace
 from tailguard.queries.level_tables import Indicators, n_codes
 from tailguard.queries.value_histograms import ValueHistograms
-from tailguard.summaries.distribution import LEAST_SIZE, OCTAVES, DistributionEstimate, octaves_of
+from tailguard.summaries.distributions.distribution import Z_OF_ALL, DistributionEstimate, Z
+from tailguard.summaries.distributions.octaves import LEAST_SIZE, OCTAVES, octaves_of
 
 # First, the noise of a bin of octaves over the number of records. At this noise a column stands out
 # by 5.7 standard deviations if its densest ``w`` octaves contain ``.45 sqrt(w)`` of the records.
@@ -64,9 +51,6 @@ SEARCH_OFFSET, OFFSETS = 1.2, (2.2, 1.5, 1.2)
 # A search continues if a bin of a quantile exceeds this many standard deviations of its noise, and
 # is wider than these fractions of the interquartile range and of its largest value.
 RESOLVED, NARROW, DIGITS = 4.0, 2.0**-9, 2.0**-40
-
-
-FAR_OFF = 1.0  # interquartile ranges between a quantile and the only finite end of its interval
 
 
 @dataclass(frozen=True)
@@ -141,7 +125,7 @@ class QuantileSearch:
             for name, purpose, share, times, width in planned
         )
 
-    def run(self, plan: Plan, gate: Gate, most: float) -> "FoundQuantiles":
+    def run(self, plan: Plan, gate: Gate, most: float) -> "ColumnDistributions":
         """Release the histograms, and return the estimates of every column.
 
         ``most`` is an upper bound on the number of records in a column, up to noise.
@@ -161,8 +145,8 @@ class QuantileSearch:
         return quantiles
 
 
-class FoundQuantiles:
-    """The distributions of all columns, as released so far.
+class ColumnDistributions:
+    """The distribution functions of all columns, as released so far.
 
     The class keeps no gate, because a gate has records.
 
@@ -205,7 +189,7 @@ class FoundQuantiles:
             too_wide = max(
                 NARROW * (quartiles[1] - quartiles[0]), DIGITS * largest, 2.0 * LEAST_SIZE
             )
-            is_open = place in (0, estimate.mass.size - 1)
+            is_open = estimate.is_open(place)
             if mass > least and high - low > too_wide and not is_open:
                 return True
         return False
@@ -254,29 +238,29 @@ class FoundQuantiles:
             if not self._search.by:
                 estimate.count_cells(float(counted[-1]), self.noise_std)
 
-    def hidden(self, levels: Sequence[float], z: float, unseen: BoolArray) -> BoolArray:
-        """Return which quantiles of columns that are seen, a row per column, noise hides.
+    def quantiles_at(
+        self, levels: Sequence[float], unseen: BoolArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return quantiles and both ends of their intervals, a row per column.
 
-        They lie in a bin without an outer end; or one end of their interval is infinite, and the
-        other is farther away than the quartiles are from each other.
+        Rows of ``unseen`` columns are NaN, and so are other quantiles that noise hides.
         """
-        hidden = np.zeros((len(self.estimates), len(levels)), dtype=np.bool_)
-        for row, estimate, is_unseen in zip(hidden, self.estimates, unseen, strict=True):
-            if is_unseen:
-                continue
-            lower, upper = map(float, estimate.at(np.array([0.25, 0.75])))
-            values = estimate.at(np.array(levels))
-            for place, (level, value) in enumerate(zip(levels, values.tolist(), strict=True)):
-                ends = np.array(estimate.interval(level, z))
-                reach = np.abs(ends[np.isfinite(ends)] - value)
-                is_far = reach.size < ends.size and (reach > FAR_OFF * (upper - lower)).any()
-                row[place] = is_far or estimate.is_open(estimate.bin_of(level)[0])
-        return hidden
+        rows = np.full((3, len(self.estimates), len(levels)), math.nan)
+        for i in np.flatnonzero(~unseen).tolist():
+            estimate = self.estimates[i]
+            values = [estimate.quantile(level, self.noise_std) for level in levels]
+            rows[0, i] = np.maximum.accumulate(values)
+            for place, level in enumerate(levels):
+                ends = estimate.interval(level, Z if 0.0 < level < 1.0 else Z_OF_ALL)
+                rows[1:, i, place] = ends
+                if estimate.hides(level, float(rows[0, i, place]), ends):
+                    rows[0, i, place] = math.nan
+        return rows[0], rows[1], rows[2]
 
 
 def _release_octaves(
     search: QuantileSearch, stage: Stage, gate: Gate, most: float
-) -> FoundQuantiles:
+) -> ColumnDistributions:
     """Release the histograms of octaves, and start the estimates from them."""
     edges = np.tile(OCTAVES, (search.n_estimates, 1))
     query = search.query(OCTAVES.size)
@@ -295,90 +279,4 @@ def _release_octaves(
     if not search.by:
         for estimate, row in zip(estimates, counts, strict=True):
             estimate.count_cells(float(row[-1]), noise_std)
-    return FoundQuantiles(search, size, estimates, noise_std)
-
-
-FAR = "far cells"
-N_FAR_EDGES = 6
-FAR_DISTANCES = np.array([0.5, 1.0, 2.0])
-OUTSIDE = 1e-3  # part of the range between its lower end and the edge, which excludes cells there
-LEAST_RATIO = 1.69  # of cells between half a distance and the distance to cells beyond: see above
-# The median, the outer twentieth, and the level at which the logarithm has fallen half as far.
-OUTER_TAIL = 0.05
-TAIL_LEVELS = np.array([0.5, math.sqrt(0.5 * OUTER_TAIL), OUTER_TAIL])
-TAIL_SHAPES = 0.25, 0.7  # the least and the largest shape of the law
-# By how many standard deviations of its noise an excess over this multiple of a tail is seen, and
-# the part of it that bins must show elsewhere: then the range includes it. By trial.
-FAR_SEEN, FAR_MARGIN, FAR_PLACED = 2.5, 1.25, 0.5
-
-
-def far_edges(estimate: DistributionEstimate, low: float, high: float) -> FloatArray:
-    """Return points at half, once and twice the distance of a range's ends from the median.
-
-    Cells at the lower end lie inside.
-    """
-    middle = min(max(float(estimate.at(np.array([0.5]))[0]), low), high)
-    lower = low - OUTSIDE * (high - low)
-    distances = np.outer([lower - middle, high - middle], FAR_DISTANCES)
-    edges = np.concatenate([middle + distances[0, ::-1], middle + distances[1]])
-    # No edge splits the bin of zeros.
-    signs = np.repeat([-1.0, 1.0], N_FAR_EDGES // 2)
-    edges = np.where(np.abs(edges) < LEAST_SIZE, signs * LEAST_SIZE, edges)
-    return np.asarray(np.sort(edges))
-
-
-def add_far_counts(
-    estimates: Sequence[DistributionEstimate],
-    edges: FloatArray,
-    counts: FloatArray,
-    noise_std: float,
-) -> list[bool]:
-    """Update each distribution by its counts; return which have far cells that no bin places."""
-    far = []
-    for estimate, row, counted in zip(estimates, edges, counts, strict=True):
-        estimate.refine(row, counted[: N_FAR_EDGES + 1], noise_std, SEARCHED_UNEVENNESS)
-        far.append(_has_far_cells(estimate, row, counted, noise_std))
-    return far
-
-
-def _has_far_cells(
-    estimate: DistributionEstimate, edges: FloatArray, counts: FloatArray, noise_std: float
-) -> bool:
-    """Whether more cells than a tail has lie beyond either end, and no bin shows where."""
-    if estimate.like_indicator:
-        return False  # its cells above one are counted by themselves
-    shares, total = estimate.shares, estimate.total
-    lower, upper = estimate.at(TAIL_LEVELS), estimate.at(1.0 - TAIL_LEVELS)
-    sides = (
-        (counts[:3], -edges[:2], -lower, shares[1], estimate.noise_of_shares(0.0)[1]),
-        (counts[6:3:-1], edges[:3:-1], upper, 1.0 - shares[-2], estimate.noise_of_shares(1.0)[-2]),
-    )
-    for bins, ends, quantiles, open_share, open_noise in sides:
-        unplaced = (float(open_share) + 2.0 * float(open_noise)) * total
-        for n_bins, end in enumerate(ends.tolist(), 1):
-            beyond, before = float(bins[:n_bins].sum()), max(float(bins[n_bins]), 0.0)
-            noise = FAR_SEEN * noise_std * math.sqrt(n_bins)
-            law = FAR_MARGIN * _share_beyond(quantiles, end) * total
-            spread = math.hypot(1.0, 1.0 / LEAST_RATIO / math.sqrt(n_bins))
-            excess = max(beyond - law - noise, beyond - before / LEAST_RATIO - noise * spread)
-            if excess > 0.0 and unplaced > FAR_PLACED * (excess + noise):
-                return True
-    return False
-
-
-def _share_beyond(quantiles: FloatArray, end: float) -> float:
-    """Return the share beyond ``end`` by the law through the quantiles of ``TAIL_LEVELS``.
-
-    Examples
-    --------
-    >>> round(_share_beyond(TAIL_LEVELS**-0.5, 0.01**-0.5), 3)
-    0.01
-    """
-    middle, inner, outer = map(float, quantiles)
-    if not outer > inner > middle:
-        return 0.0 if end > outer else OUTER_TAIL
-    fall, (least, largest) = math.log(0.5 / OUTER_TAIL), TAIL_SHAPES
-    ratio = (outer - middle) / (inner - middle) - 1.0
-    shape = min(max(2.0 / fall * math.log(max(ratio, 1e-9)), least), largest)
-    distance = max(end - middle, 0.0) / (outer - middle)
-    return 0.5 * (1.0 + math.expm1(shape * fall) * distance) ** (-1.0 / shape)
+    return ColumnDistributions(search, size, estimates, noise_std)

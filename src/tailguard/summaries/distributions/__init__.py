@@ -1,0 +1,1 @@
+"""Distribution functions of columns: their release, in rounds, and what they show and hide."""

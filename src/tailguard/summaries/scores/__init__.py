@@ -1,0 +1,1 @@
+"""Scores of models on a table: how well they predict, with intervals."""
