@@ -140,9 +140,10 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
             clipping.rows.weight if geometry.curvature_released else 1.0
         )
         newton = newton * min(1.0, longest / max(float(np.linalg.norm(newton)), 1e-300))
-    # If rare amounts are clipped below the level at which slopes average zero, no constant has a
-    # clipped mean of zero, and rounds would lower it without end.
-    if clipping.slope_limit < clipping.slopes.reach and clipping.slopes.unseen:
+    # Where noise hides most of the sum of rare amounts, rounds that clip them would lower the
+    # constant nearly without end.
+    hides_most = -2.0 * clipping.slopes.unseen > clipping.rows.weight
+    if hides_most and clipping.slope_limit < clipping.slopes.reach:
         newton = newton - geometry.along_constant(newton)
     displacement = geometry.matrix @ newton
     arrival = usable(fit.weights + displacement)
