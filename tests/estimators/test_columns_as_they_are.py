@@ -154,11 +154,11 @@ def test_losses_of_a_residual_come_near_their_optimum_on_many_sparse_indicators(
     # Of Student noise a fourth power has no mean.
     noise = normal if slope is FOURTH else lambda rng, n_rows: rng.standard_t(3.0, n_rows)
     X, y = sparse_indicators(noise)
-    fitted = model(random_state=0, **BUDGET).fit(X, y).predict(X)
     best = best_fit(slope, X, y)
     constant = np.full(len(y), np.median(y))
 
     def risk(prediction):
         return float(np.mean(slope[0](prediction - y)))
 
-    assert share_lost(risk, fitted, best, constant) < most
+    fits = (model(random_state=seed, **BUDGET).fit(X, y).predict(X) for seed in range(4))
+    assert np.mean([share_lost(risk, fit, best, constant) for fit in fits]) < most
