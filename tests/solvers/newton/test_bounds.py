@@ -89,7 +89,7 @@ def test_the_bound_of_a_prediction_follows_the_unit_of_the_target(factor):
     bound = clean(Link.LOG).score_bounds_[1]
     moved = tg.PoissonRegression(**BUDGET).fit(X, y * factor).score_bounds_[1]
     assert moved - bound == pytest.approx(np.log(factor), abs=0.1)  # noise falls otherwise
-    assert 4.0 * y.max() < np.exp(bound) < 64.0 * y.max()
+    assert y.max() < np.exp(bound) < 4.0 * y.max()
 
 
 @pytest.mark.parametrize("factor", [2.0**-20, 1.0, 2.0**20])
@@ -97,7 +97,7 @@ def test_without_an_intercept_it_does_so_too(factor):
     y = ESTIMATORS[Link.LOG][1] * factor
     model = tg.PoissonRegression(**BUDGET, fit_intercept=False)
     columns = np.column_stack([np.ones(N_ROWS), X])
-    assert 4.0 * y.max() < np.exp(model.fit(columns, y).score_bounds_[1]) < 64.0 * y.max()
+    assert y.max() < np.exp(model.fit(columns, y).score_bounds_[1]) < 4.0 * y.max()
 
 
 def test_rates_of_short_exposures_are_not_held_back_by_how_many_counts_there_are():

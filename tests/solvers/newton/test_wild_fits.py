@@ -1,4 +1,7 @@
-"""Counts that are mostly zero, beside columns that nearly repeat each other: no fit runs away."""
+"""Counts that are mostly zero, beside columns that nearly repeat each other: no fit runs away.
+
+Nor does a fit of counts that rise far more slowly than the exponential of a count beside them.
+"""
 
 from functools import lru_cache
 
@@ -75,3 +78,25 @@ def test_the_simulated_counts_are_what_they_are_said_to_be():
 def test_no_fit_loses_more_than_half_as_much_again_as_a_constant(epsilon):
     losses = [excess(epsilon, seed) for seed in range(6)]
     assert max(losses) < MOST
+
+
+def part_of_a_count(seed, n_rows=3_000):
+    """Counts of something, and how many of them were of one kind, beside eight other columns.
+
+    The kind is a binomial part, so its mean is proportional to the count. Exponentials fitted to
+    the many small counts run far beyond the few large ones.
+    """
+    rng = np.random.default_rng(seed)
+    count = rng.negative_binomial(0.35, 0.35 / (0.35 + 0.45), n_rows).astype(float)
+    others = rng.standard_normal((n_rows, 8)) * [1.0, 3.0, 10.0, 30.0, 1.0, 1.0, 1.0, 1.0]
+    return np.column_stack([count, others]), rng.binomial(count.astype(int), 0.55).astype(float)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+def test_predictions_do_not_run_beyond_counts_that_grow_more_slowly(epsilon):
+    for seed in range(4):
+        X, y = part_of_a_count(seed)
+        model = tg.PoissonRegression(epsilon=epsilon, delta=1e-5, random_state=seed).fit(X, y)
+        constant = deviance(y, np.full(y.size, y.mean()))
+        assert deviance(y, model.predict(X)) < 0.9 * constant
+        assert model.predict(X).sum() == pytest.approx(y.sum(), rel=0.35)

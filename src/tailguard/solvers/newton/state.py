@@ -50,9 +50,8 @@ class Geometry:
         the mean loss.
     mean_target, far_target, near_target
         With a log link, in scales of the target: the mean target, if the start released it; the
-        value that one in 200 targets exceeds; and the value that one in 200 positive targets is
-        below. The last two are 0 if they were not detected. With log-odds ``mean_target`` is the
-        share of the second outcome.
+        value that one in 200 targets exceeds, and that which one in 200 positive ones is below,
+        both 0 if not detected. With log-odds ``mean_target`` is the share of the second outcome.
     cap
         The length at which rows were cut when the curvature was released; infinite before that.
     weight_unit
@@ -248,9 +247,13 @@ class Estimate:
         return np.asarray(self.noise @ self.noise.T + self.covariance + self.bias @ self.bias.T)
 
 
-# The largest predicted mean, in multiples of the largest residual seen or of the mean target. On
-# ten real tables of counts at epsilon 0.1 to 1, multiples of 4 to 64 repair the same fits, and
-# multiples from 8 on make no fit worse. The lower bound is the mean target over the same multiple.
+# The largest predicted mean, in multiples of the largest target seen: an octave, since sizes are
+# read by octaves. On 481 real counts on which nothing was chosen, fits at epsilon 4 lose a sixth
+# less in the mean than with 32; a multiple of one gains more, but cuts means that are right.
+LARGEST_SEEN = 2.0
+# The same where noise hides far targets, in multiples of the largest residual seen or of the mean
+# target; the lower bound is the mean target over this. On ten real tables of counts at epsilon 0.1
+# to 1, multiples of 4 to 64 repair the same fits, and multiples from 8 on make no fit worse.
 LARGEST_MEAN = 32.0
 
 
@@ -341,31 +344,31 @@ class Fit:
         """Return the smallest and largest score of a log link, in the user's units.
 
         Other links have no bounds. With a log link means are exponentials, so noise in a
-        coefficient can make the mean of a far row arbitrarily large. Means are bounded by a
-        multiple of the largest residual seen or of the mean target. For a Gamma or Tweedie loss the
-        bound is a multiple of the mean target or of the target that one in 200 records exceeds.
+        coefficient, or slopes that were clipped, can make the mean of a far row arbitrarily large.
+        Means are at most twice the largest target seen: the one that one in 200 records exceeds,
+        the largest residual of counts, or the mean target. If noise hides far targets, they are
+        bounded by a larger multiple of the others.
 
-        For these two losses a mean ``m`` far below a target adds a power of ``1 / m`` to the loss,
-        so one row can cost more than all others, but a bound above the right mean costs a logarithm
-        at most. So their means are at least the mean target over the same multiple or, if targets
-        spread wider, the value that one in 200 positive targets is below. A Poisson loss has no
-        lower bound, since a mean that is too small costs only a logarithm.
+        For a Gamma or Tweedie loss a mean ``m`` far below a target adds a power of ``1 / m``, so
+        one row can cost more than all others, but a bound above the right mean costs a logarithm at
+        most. So their means are at least the mean target over that multiple or, if targets spread
+        wider, the value that one in 200 positive targets is below. A Poisson loss has no lower
+        bound, since a mean that is too small costs only a logarithm.
 
-        If records are ``exposed``, nothing bounds a rate: it may be far larger than any target if
-        exposures are short, and far smaller if they are long.
+        If records are ``exposed``, nothing bounds a rate: exposures may be short or long.
         """
         geometry, slopes = self.geometry, self.clipping.slopes
         if exposed or not geometry.loss.link.log:
             return -math.inf, math.inf
-        least, largest = 0.0, geometry.mean_target
+        least, seen = 0.0, [geometry.mean_target, geometry.far_target]
         if not geometry.loss.canonical:  # slopes are not differences of targets
             least = min(geometry.mean_target / LARGEST_MEAN, geometry.near_target)
-            largest = max(largest, geometry.far_target)
         elif slopes.seen:
-            largest = max(largest, float(np.abs(slopes.distribution.points).max()))
+            seen.append(float(np.abs(slopes.distribution.points).max()))
+        largest = max(seen) * (LARGEST_SEEN if geometry.far_target > 0.0 else LARGEST_MEAN)
         unit = math.log(geometry.units.target_scale)
         low = math.log(least) + unit if least > 0.0 else -math.inf
-        return low, math.log(LARGEST_MEAN * largest) + unit
+        return low, math.log(largest) + unit
 
     @property
     def is_constant(self) -> bool:
