@@ -334,3 +334,9 @@ def test_only_a_simulation_may_cost_more_than_its_guarantee(tmp_path, with_ledge
     assert seeded.certificate().mode == "reproduction: NOT PRIVATE"
     with pytest.raises(BudgetError, match="random_state must be None when a ledger is given"):
         Gate.over(np.zeros((9, 1)), guarantee=tg.GDP(0.5), ledger=MemoryBooks(), random_state=1)
+
+
+@pytest.mark.parametrize("size", ["n_records", "n_features", "has_checkpoint"])
+def test_the_public_sizes_of_a_gate_cannot_be_changed(size):
+    with pytest.raises(AttributeError):
+        setattr(gate(), size, 1)

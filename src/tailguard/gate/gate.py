@@ -52,14 +52,8 @@ class Gate:
 
     Attributes
     ----------
-    n_records
-        The public number of records, which are rows or persons; all sizes depend on it.
-    n_features
-        The public number of feature columns.
     unit
         What is protected: a row or a person.
-    has_checkpoint
-        Whether answers are recorded in a file.
 
     Guarantee
     ---------
@@ -94,10 +88,8 @@ class Gate:
         self._rows = rows
         self._guarantee = guarantee
         self._source = source
-        self.n_records, self.n_features = rows.n_rows, rows.n_features
         self.unit = rows.unit if isinstance(rows, PersonRows) else unit
         self.usable_share = 1.0  # of the records, as a released count told it
-        self.has_checkpoint = checkpoint is not None
         self._books = RunBooks(guarantee, source, ledger, checkpoint, self.unit)
         self._partitions = Partitions(rows, source)
         self._facts = dict(facts or {})
@@ -145,6 +137,21 @@ class Gate:
     def books(self) -> ReadOnlyBooks:
         """The books of this gate: what it reserved and released."""
         return ReadOnlyBooks(self._books.own)
+
+    @property
+    def n_records(self) -> int:
+        """The public number of records, which are rows or persons; all sizes depend on it."""
+        return self._rows.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """The public number of feature columns."""
+        return self._rows.n_features
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether answers are recorded in a file."""
+        return self._books.path is not None
 
     def reserve(
         self, event: Event, *, coordinates: int = 1000, run: Any = None, unprotected: bool = False

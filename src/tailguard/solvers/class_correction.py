@@ -23,6 +23,7 @@ from tailguard.queries.units import Units
 from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import Clipping
 from tailguard.solvers.newton.correction.correct import correct
+from tailguard.solvers.newton.correction.estimate import Estimate
 from tailguard.solvers.newton.covariance import (
     STILL_MOVING,
     UNRESOLVED_COLUMN,
@@ -33,7 +34,7 @@ from tailguard.solvers.newton.covariance import (
 )
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import ESTIMAND, LITTLE
-from tailguard.solvers.newton.state import Estimate, Fit, Geometry, NewtonIterate
+from tailguard.solvers.newton.state import Fit, Geometry, NewtonIterate
 from tailguard.solvers.newton.whitening import StepShortening, Whitening
 
 # The correction raises the curvature of rare classes to this part of the mean of all contrasts. The

@@ -53,6 +53,7 @@ from tailguard.solvers.newton.clipping import (
     choose_clip,
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
+from tailguard.solvers.newton.correction.estimate import Estimate
 from tailguard.solvers.newton.covariance import RARE_CLASS, RARE_LEVEL, UNSEEN_COLUMN
 from tailguard.solvers.newton.newton import (
     BURN_IN,
@@ -80,7 +81,6 @@ from tailguard.solvers.newton.schedule import (
     round_stages,
 )
 from tailguard.solvers.newton.start import EVENTS_FOR_CORRECTION, second_moments
-from tailguard.solvers.newton.state import Estimate
 from tailguard.solvers.newton.whitening import StepShortening, noise_level, shrunk, whiten
 from tailguard.solvers.session import BEYOND_FLOATS, usable
 

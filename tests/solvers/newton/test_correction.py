@@ -23,6 +23,7 @@ from tailguard.solvers.newton.correction.correct import (
     _far_shares,
     correct,
 )
+from tailguard.solvers.newton.correction.estimate import Estimate
 from tailguard.solvers.newton.correction.released import (
     Curvature,
     Metric,
@@ -32,7 +33,6 @@ from tailguard.solvers.newton.correction.rounds import run_rounds
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD
 from tailguard.solvers.newton.solver import WhitenedNewton, fits
-from tailguard.solvers.newton.state import Estimate
 
 N_ROWS = 20_000
 
@@ -312,7 +312,7 @@ def two_fits(moved, others=1.0, before=1.0):
     estimate = Estimate(
         weights=rounds.mean, noise=rounds.noise * alike, covariance=0.25 * alike,
         bias=np.sqrt(others / 2.0) * alike, unresolved=np.zeros(width, dtype=bool), settled=True,
-        step=np.zeros(width), mean_curvature=1.0,
+        step=np.zeros(width), from_curvature=np.zeros(width), mean_curvature=1.0,
     )  # fmt: skip
     return SimpleNamespace(geometry=geometry, noise=np.sqrt(before) * alike), rounds, estimate
 

@@ -93,6 +93,23 @@ def test_levels_far_above_the_baseline_have_no_interval_where_rounds_have_not_ar
     assert sum(STILL_MOVING in reason for reason in model.reasons_) >= 5
 
 
+@pytest.mark.parametrize("n_rows", [3_300, 20_000])  # without a correction, and with one
+def test_a_level_without_events_has_no_interval(n_rows):
+    """Its best coefficient is endless, and the curvature along it falls as fast as it moves."""
+    given = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_normal((n_rows, 3)), rng.random(n_rows) < 0.3])
+        chance = 1.0 / (1.0 + np.exp(-X[:, :3] @ [0.5, -0.5, 0.0]))
+        y = (rng.random(n_rows) < chance) & (X[:, 3] == 0.0)
+        model = tg.LogisticRegression(classes=(0, 1), epsilon=1.0, delta=1e-6, random_state=seed)
+        low, _ = model.fit(X, y.astype(int)).conf_int().T
+        assert np.isnan(low[3])
+        assert STILL_MOVING in model.reasons_[3]
+        given += np.isfinite(low[:3]).sum()
+    assert given >= 6
+
+
 def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least():
     counts = np.array([0.0, 1_000.0, 0.0, 0.0])
     lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)

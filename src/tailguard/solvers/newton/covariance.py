@@ -31,6 +31,7 @@ from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
 from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.choices import EXTRA_BOUND
+from tailguard.solvers.newton.correction.estimate import moved_far
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.outlook import (
     ESTIMAND,
@@ -85,7 +86,7 @@ UNRESOLVED_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large the part of its column is that others do not explain"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 UNSETTLED = "a few records reach so far that the corrected fit did not settle"
-STILL_MOVING = "the last rounds still moved it by several standard errors"
+STILL_MOVING = "rounds moved it too far to tell its error"
 
 Reasons = list[tuple[BoolArray, str]]
 """For each reason, which standardised weights have no known variance."""
@@ -299,11 +300,17 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
         uneven = excess > max(UNEVEN, 2.0 * variance.noise_std)
     noise_hides = slopes.seen and slopes.distribution.hidden > _largest_hidden(geometry)
     tail_hidden = (share_of_constant(fit, std) > UNRESOLVED) & noise_hides
+    far = np.zeros(beyond.size, dtype=np.bool_)
+    if geometry.loss.link.curved:  # if no curvature was released, that of the first constant counts
+        far = moved_far(
+            fit.weights - (fit.iterates[0].start if fit.curvature_of is None else fit.curvature_of)
+        )
     reasons = [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
         (uneven, "residuals are skewed, and larger where its column is"),
         (tail_hidden, debiasing.HIDDEN_TAIL),
+        (far, STILL_MOVING),
     ]
     if debiasing.uneven_power(fit, variance.excess, variance.noise_std):
         reasons.append((np.ones(beyond.size, dtype=bool), debiasing.MOVED_BY_CLIPPING))

@@ -17,6 +17,7 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.solvers.newton.correction.estimate import Estimate
 from tailguard.solvers.newton.correction.released import (
     TYPICAL_BIAS,
     contributions,
@@ -28,7 +29,7 @@ from tailguard.solvers.newton.correction.released import (
 from tailguard.solvers.newton.correction.rounds import Rounds, run_rounds
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
-from tailguard.solvers.newton.state import Estimate, Fit
+from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable
 
 # Intervals add this many standard deviations to the squared distance that estimates how far off the
@@ -212,6 +213,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBia
         unresolved=(raised > RAISED) | (vague > VAGUE),
         settled=rounds.settled,
         step=geometry.matrix @ rounds.step,
+        from_curvature=session.loss.link.curved * (geometry.matrix @ (rounds.mean - rounds.start)),
         mean_curvature=float(constant @ curvature.matrix @ constant),
     )
 
