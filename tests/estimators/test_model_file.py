@@ -71,7 +71,10 @@ def test_a_file_without_a_part_is_refused(name, written, tmp_path):
         {"schema": {"tailguard_schema": 2, "features": ["age"]}},
         {"classes": ["no", "yes"]},
         {"feature_names": ["km"]},
+        {"parameters": {"epsilon": 1.0, "delta": 1e-6, "random_state": 0, "alpha": "x"}},
         {"coef": ["0"]},
+        {"coef": [None]},
+        {"intercept": None},
         {"coef": 1.0},
         {"coef_noise_std": []},
         {"intercept": "zero"},
@@ -102,6 +105,21 @@ def test_a_file_without_a_part_is_refused(name, written, tmp_path):
 )
 def test_a_changed_file_is_refused(change, written, tmp_path):
     check_refused(tmp_path / "model.json", model_content(written) | change)
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter"),
+    [
+        (tg.HuberRegression(), "threshold"),
+        (tg.QuantileRegression(), "level"),
+        (tg.SparseLinearRegression(n_nonzero=1), "n_nonzero"),
+    ],
+)
+def test_a_parameter_that_no_fit_has_is_refused(model, parameter, tmp_path):
+    model = model.set_params(guarantee=tg.GDP(1.0), random_state=0)
+    content = model_content(model.fit(FEW[["age"]], FEW["cost"]))
+    content["parameters"][parameter] = "x"
+    check_refused(tmp_path / "model.json", content)
 
 
 def test_the_version_is_a_whole_number_and_a_newer_one_is_named(written, tmp_path):

@@ -243,6 +243,7 @@ def test_levels_alone_and_numbers_alone():
         ({"by": "first"}, "by must be"),
         ({"spend": {"words": 2.0}}, "spend must name statistics that are requested"),
         ({"spend": {"quantiles": -1.0}}, "spend must map names to factors: .quantiles. must be"),
+        ({"spend": {"quantiles": 1e300}}, "spend must .*: .quantiles. must be a number from 1e-06"),
         ({"spend": 2.0}, "spend must map"),
         ({"q": [0.5, 1.5]}, "q must be"),
         ({"correlations": 1}, "correlations must be"),

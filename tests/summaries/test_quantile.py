@@ -228,6 +228,8 @@ def test_columns_that_make_groups_need_not_be_chosen_too(summary):
     ("call", "words"),
     [
         (lambda: tg.quantile(table(), [0.5, 2.0], **PROMISE), "q must be"),
+        (lambda: tg.quantile(table(), "half", **PROMISE), "q must be .*; got 'half'"),
+        (lambda: tg.quantile(table(), [[0.1], [0.2, 0.3]], **PROMISE), "q must be numbers"),
         (lambda: tg.quantile(table(), [], **PROMISE), "q must have 1 to 99 levels"),
         (lambda: tg.quantile(table(), 0.5), "epsilon"),
         (

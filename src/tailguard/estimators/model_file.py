@@ -17,6 +17,7 @@ from tailguard.data.declarations import labels
 from tailguard.data.schema import Schema
 from tailguard.estimators.registry import ESTIMATORS, estimator_called
 from tailguard.estimators.summary import coefficient_columns
+from tailguard.gate.plan import check_ridge
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.certificate.certificate import read_json
 from tailguard.privacy.guarantees import ApproxDP
@@ -165,6 +166,8 @@ def model_from(content: dict[str, Any]) -> Any:
     if not model.takes_exposure:
         del model.total_error_
     _require(model.coef_ is not None and model.coef_noise_std_ is not None)
+    # Other numbers may be unknown, but a fit always predicts.
+    _require(np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all())
     n_scores, n_contrasts = _scores_and_contrasts(model)
     sizes = {name: n_contrasts * (n_columns + (name == "interval_center")) for name in VECTORS}
     sizes["coef"] = n_scores * n_columns
@@ -189,6 +192,8 @@ def model_from(content: dict[str, Any]) -> Any:
         )
         setattr(model, f"{name}_", tuple(sentences))
     _require(len(model.reasons_) in (0, n_estimates) and isinstance(content["plan"], str))
+    model._loss(), model._constraint()  # these refuse parameters that no fit has
+    check_ridge(getattr(model, "alpha", 0.0))
     _split_by_class(model, n_scores, n_contrasts)
     model._stored_plan, model.certificate_ = content["plan"], certificate
     _check_promise(content["parameters"], certificate)

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import (
     InputError,
+    check_between,
     check_boolean,
-    check_positive,
     named_arguments,
     require,
     shown,
@@ -33,6 +33,7 @@ from tailguard.summaries.released import RunOptions, SummaryTable, released, sum
 from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
+MOST_SPEND = 1e6  # a larger factor would leave nothing to the other parts
 # The quartiles, and the ends of the middle 90 %.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -377,6 +378,8 @@ def _checked_spend(spend: Any) -> dict[str, float]:
             f"spend must map parts such as 'quantiles' to factors; got {shown(spend)}."
         )
     return {
-        name: check_positive(f"spend must map names to factors: {shown(name)}", factor)
+        name: check_between(
+            f"spend must map names to factors: {shown(name)}", factor, 1.0 / MOST_SPEND, MOST_SPEND
+        )
         for name, factor in spend.items()
     }

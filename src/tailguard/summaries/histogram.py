@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_integer, shown
+from tailguard.sets.base import as_numbers
 from tailguard.summaries.distributions.distribution import Z
 from tailguard.summaries.released import (
     RunOptions,
@@ -145,7 +146,7 @@ def histogram(
 
 
 def _checked_edges(edges: ArrayLike) -> tuple[float, ...]:
-    values = np.asarray(edges, dtype=np.float64).ravel()
+    values = as_numbers(edges).ravel()
     rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
     if not (1 <= values.size <= MOST_BINS and rising):
         raise InputError(

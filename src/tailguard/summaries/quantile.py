@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailguard.array_types import FloatArray
-from tailguard.checks import InputError, check_between
+from tailguard.checks import InputError, check_between, shown
+from tailguard.sets.base import as_numbers
 from tailguard.summaries.released import (
     RunOptions,
     SummaryTable,
@@ -151,7 +152,9 @@ def quantile(
 
 def checked_levels(name: str, q: ArrayLike) -> tuple[float, ...]:
     """Return the levels sorted and without duplicates; refuse invalid levels."""
-    levels = np.unique(np.asarray(q, dtype=np.float64).ravel())
+    levels = np.unique(as_numbers(q).ravel())
+    if np.isnan(levels).any():
+        raise InputError(f"{name} must be numbers from 0 to 1; got {shown(q)}.")
     if not 1 <= levels.size <= MOST_LEVELS:
         raise InputError(f"{name} must have 1 to {MOST_LEVELS} levels; got {levels.size}.")
     return tuple(check_between(name, float(level), 0.0, 1.0) for level in levels)
