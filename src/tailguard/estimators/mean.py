@@ -45,6 +45,7 @@ INTERVAL_NOTE = (
     f"{ENDS[0]}, {ENDS[1]}: a 95 % interval of the mean of these records, for privacy noise and "
     "the bias of clipping; nan if noise hides it. Sampling error comes on top"
 )
+"""The note below a table of means."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,7 +160,8 @@ def release_tails(
 ) -> ColumnTails:
     """Release the histograms of all columns; columns not ``detected`` may get a unit now.
 
-    Columns of ``one_value``, by default none, get another one if noise hides their other cells.
+    Columns of ``one_value``, by default none, get another one if noise hides their other cells, as
+    do columns away from zero of which all visible cells have one value.
     """
     width = gate.n_features
     bins = BINS if detected.all() else WIDE_BINS
@@ -182,19 +183,20 @@ def release_tails(
     for column, (row, unit) in enumerate(zip(counts, late, strict=True)):
         edges, merged = _in_unit(bins, row, unit)
         distribution = released_distribution(edges, merged, strict)
-        if one_value[column] and not _seen_beyond(edges, merged, strict):
-            factors[column] = abs(units.center[column]) / units.scale[column]
+        all_small = distribution is not None and distribution.survival[0] == 0.0
+        alone = all_small or (one_value[column] and not _seen_beyond(edges, merged, strict))
+        if alone and units.center[column] != 0.0:
+            factors[column] = max(abs(units.center[column]) / units.scale[column], 1.0)
             distributions.append(WITHIN_ONE)
             continue
         hidden[column] = _hidden_share(merged, strict, bins.count, total)
-        if unknown[column] and (distribution is None or distribution.survival[0] == 0.0):
+        if unknown[column] and (distribution is None or all_small):
             # Zeros are in one bin, which has less noise than all bins near zero together.
             distribution = distribution if row[0] > SIGNIFICANT * strict else None
             hidden[column] = np.clip((total - row[0] + HIDDEN * strict) / total, 0.0, 1.0)
         else:
             unknown[column] = False
             # A known scale is the size of some cells; noise hides them if all seem far smaller.
-            all_small = distribution is not None and distribution.survival[0] == 0.0
             distribution = None if all_small else distribution
         distributions.append(distribution)
     units = replace(units, scale=units.scale * factors)
