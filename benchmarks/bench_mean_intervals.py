@@ -1,6 +1,6 @@
 """Intervals of private means: do they hold the mean of the records, and how wide are they?
 
-    python benchmarks/bench_mean_intervals.py [--tables FILE.parquet ...] [--seeds 4] [--quick]
+    python benchmarks/bench_mean_intervals.py [--tables FILE.parquet ...] [--seeds 4] [--out FILE]
 
 Every numeric column of a table gets its mean alone, and all columns of it together, at epsilon 1
 and 4. Without tables, columns are drawn from simulated laws, on which the rule was chosen. Columns
@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 
 import tailguard as tg
 
-RESULTS = Path(__file__).parent / "results" / "mean_intervals.json"
 EPSILONS, DELTA, Z = (1.0, 4.0), 1e-6, 1.96
 SIZES, QUICK_SIZES = (1_000, 10_000, 40_000), (2_000,)
 
@@ -139,23 +138,22 @@ def main():
     parser.add_argument("--tables", nargs="*", default=[])
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, help="keep the figures, beside those of other sources")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", tg.BudgetWarning)  # of a thousand records and thirty columns
-    found, sources = {}, {"simulated": asked.tables == [], "tables": asked.tables != []}
-    if RESULTS.exists():
-        found = json.loads(RESULTS.read_text())
-    source = next(name for name, is_asked in sources.items() if is_asked)
     lines = defaultdict(list)
     for seed in range(1 if asked.quick else asked.seeds):
         sizes = QUICK_SIZES if asked.quick else SIZES
         for X in map(read, asked.tables) if asked.tables else simulated(sizes, seed):
             for epsilon in EPSILONS:
                 measure(X, epsilon, seed, lines)
-    found[source] = [*summary(lines)]
-    for row in found[source]:
+    rows = [*summary(lines)]
+    for row in rows:
         print(*row.values(), sep="\t")
-    if not asked.quick:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    if asked.out and not asked.quick:
+        kept = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+        kept["tables" if asked.tables else "simulated"] = rows
+        asked.out.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":
