@@ -1,6 +1,6 @@
 """Accuracy of the private means: every method in every cell, and clipping with a perfect radius.
 
-    python benchmarks/bench_means.py [--quick]
+    python benchmarks/bench_means.py [--quick] [--widths 1 10 100]
 
 A cell is a distribution of the records, a number of columns, a guarantee, and whether a moment is
 stated. The figure is the median l2 error over seeds, and its ratio to the best method of the cell.
@@ -19,8 +19,8 @@ that run on the same records without the moment. Seeds determine noise and recor
 private, and no real records are involved.
 """
 
+import argparse
 import csv
-import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
@@ -41,7 +41,7 @@ from tailguard.papers.instances.hard_instances import hard_means, pure_chance, z
 from tailguard.privacy.guarantees import ApproxDP, PureDP
 
 RESULTS = Path(__file__).parent / "results"
-COMMAND = "python benchmarks/bench_means.py"
+COMMAND = "python benchmarks/bench_means.py --widths"
 N_ROWS, QUICK_N_ROWS = 100_000, 10_000
 WIDTHS, QUICK_WIDTHS = (1, 10, 100), (1, 10)
 EPSILONS, QUICK_EPSILONS = (0.1, 1.0), (1.0,)
@@ -278,8 +278,9 @@ def plot(lines, path):
         for i, law in enumerate(laws)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(laws))
+    widths = ", ".join(map(str, sorted({line[1] for line in lines})))
     figure.suptitle(
-        "Every private mean in every cell: d in {1, 10, 100}, epsilon in {0.1, 1}\n"
+        f"Every private mean in every cell: d in {{{widths}}}, epsilon in {{0.1, 1}}\n"
         "Dotted: 1.5 times the best by name; drawn at 0.1 or 100 where beyond",
         fontsize="medium",
     )
@@ -288,10 +289,16 @@ def plot(lines, path):
 
 
 def main():
-    quick = "--quick" in sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--widths", nargs="*", type=int, choices=WIDTHS)
+    asked = parser.parse_args()
+    quick = asked.quick
     n, n_seeds = (QUICK_N_ROWS, QUICK_SEEDS) if quick else (N_ROWS, N_SEEDS)
+    widths = asked.widths or (QUICK_WIDTHS if quick else WIDTHS)
+    n_seeds = {d: n_seeds[d] for d in widths}
     promises = [*product(("(e, d)", "pure"), QUICK_EPSILONS if quick else EPSILONS)]
-    order = product(QUICK_WIDTHS if quick else WIDTHS, promises, (*LAWS, SPIKE))
+    order = product(widths, promises, (*LAWS, SPIKE))
     tasks = [(law, n, d, promise, n_seeds[d]) for d, promise, law in order]
     lines = []
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -307,12 +314,13 @@ def main():
 def write(lines, n, n_seeds):
     """Write table, figures and plot of what has been measured so far."""
     RESULTS.mkdir(exist_ok=True)
+    command = " ".join([COMMAND, *map(str, n_seeds)])
     with (RESULTS / "means.csv").open("w", newline="") as file:
-        file.write(f"# {COMMAND}\n")
+        file.write(f"# {command}\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         writer.writerows(lines)
-    (RESULTS / "means.md").write_text(markdown(lines, n, n_seeds, COMMAND))
+    (RESULTS / "means.md").write_text(markdown(lines, n, n_seeds, command))
     plot(lines, RESULTS / "means.png")
 
 

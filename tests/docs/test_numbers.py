@@ -225,6 +225,17 @@ def test_a_count_of_means_is_that_of_the_stored_table():
     assert all(ratio <= 1.5 for ratio in free)
 
 
+def test_intervals_of_means_are_those_of_the_stored_results():
+    rows = json.loads(text("benchmarks/results/mean_intervals.json"))["tables"]
+    cells = {(row["columns"], row["kind"], row["epsilon"]): row for row in rows}
+    shares, widths = ("held", "held by noise alone", "given"), ("noise", "sampling")
+    for how, kind in {key[:2] for key in cells}:
+        pair = [cells[how, kind, epsilon] for epsilon in (1.0, 4.0)]
+        row = [" / ".join(f"{100 * cell[share]:.0f} %" for share in shares) for cell in pair]
+        row += [" / ".join(f"{cell[f'width in {unit}']:.1f}" for cell in pair) for unit in widths]
+        assert f"\n| {kind}, {how} | {' | '.join(row)} |\n" in text("docs/reproduce.md")
+
+
 def test_the_price_of_persons_is_that_of_the_stored_results():
     for row in json.loads(text("benchmarks/results/persons.json")):
         named = ("person", "one row", "group privacy", "not private")

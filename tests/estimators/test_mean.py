@@ -212,7 +212,7 @@ def test_a_result_is_a_frame_and_a_page_of_a_notebook():
     table = pd.DataFrame(heavy()[:, :2], columns=["a<b", "c"])
     result = tg.mean(table, epsilon=1.0, delta=1e-6, random_state=0)
     frame = result.to_frame()
-    assert [*frame.columns] == ["column", "mean", "noise_std"]
+    assert [*frame.columns] == ["column", "mean", "noise_std", "low", "high"]
     assert frame["mean"].tolist() == result.value.tolist()
     page = result._repr_html_()
     for text in ("NOT PRIVATE", "a&lt;b", f"{result.value[1]:.6g}", "privacy noise"):

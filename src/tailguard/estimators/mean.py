@@ -15,7 +15,8 @@ from tailguard.data.inputs import Inputs
 from tailguard.data.missing import notes_of_table
 from tailguard.data.schema import Declared
 from tailguard.estimators.reports import mean_report
-from tailguard.estimators.summary import WIDTH, CoefficientRow, table_lines
+from tailguard.estimators.summary import ENDS, LEVEL, WIDTH, CoefficientRow, table_lines
+from tailguard.estimators.wald import normal_quantile
 from tailguard.gate import Gate
 from tailguard.gate.engine import Solved, run
 from tailguard.gate.plan import Problem
@@ -25,14 +26,26 @@ from tailguard.means.base import MeanMethod, MeanPlan, MeanSolution
 from tailguard.means.choice import MEANS, Choice, choose, described, own_options
 from tailguard.means.private_units import mean_scale_warnings
 from tailguard.moments import Moment
-from tailguard.printable import four_digits, html_words, notebook_table, printable, screen_width
+from tailguard.printable import (
+    four_digits,
+    html_words,
+    notebook_table,
+    printable,
+    screen_width,
+    to_error,
+)
 from tailguard.privacy.books import AnyLedger
 from tailguard.privacy.certificate import Certificate
 from tailguard.privacy.guarantees import Guarantee, resolve_guarantee
 from tailguard.report.content import Report, Reported, Stated
 from tailguard.summaries.released import read_features
 
-NOISE = "privacy noise"  # a header
+HEADERS = ("mean", "privacy noise", *ENDS)
+INTERVAL_NOTE = (
+    f"{ENDS[0]}, {ENDS[1]}: a 95 % interval of the mean of these records, for privacy noise and "
+    "the bias of clipping; nan if noise hides it. Sampling error comes on top"
+)
+"""The note below a table of means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +60,10 @@ class MeanResult(Reported):
         Predicted standard deviation of the privacy noise of each mean; NaN if the option ``centre``
         is a function, or if noise hides all cells of a column that are not near zero. It includes
         neither sampling error nor the bias of clipping.
+    low, high
+        The ends of the 95 % interval of the mean of the records, for privacy noise and the bias of
+        clipping together. They are NaN if noise hides how far cells lie, and for any method but
+        ``"clipped"`` in private units. Sampling error comes on top.
     method
         The name of the method that was used.
     certificate
@@ -69,6 +86,8 @@ class MeanResult(Reported):
 
     value: FloatArray | float
     noise_std: FloatArray | float
+    low: FloatArray | float
+    high: FloatArray | float
     method: str
     certificate: Certificate
     choice: Choice
@@ -82,11 +101,12 @@ class MeanResult(Reported):
         details = [f"  {line}" for line in (*numbers, *self.notes)]
         return "\n".join([self.choice.explain(), *details, *self.certificate.mode_lines])
 
-    def rows(self) -> list[tuple[str, float, float]]:
-        """Return name, value and predicted noise of each column."""
-        values, noises = np.atleast_1d(self.value), np.atleast_1d(self.noise_std)
-        names = self.names or [f"x{column}" for column in range(values.size)]
-        return [*zip(names, values.tolist(), noises.tolist(), strict=True)]
+    def rows(self) -> list[tuple[str, float, float, float, float]]:
+        """Return name, value, predicted noise, and the ends of the interval of each column."""
+        released = (self.value, self.noise_std, self.low, self.high)
+        numbers = [np.atleast_1d(each).tolist() for each in released]
+        names = self.names or [f"x{column}" for column in range(len(numbers[0]))]
+        return [*zip(names, *numbers, strict=True)]
 
     def _report(self, stated: Stated) -> Report:
         """Return the report of the means."""
@@ -96,7 +116,7 @@ class MeanResult(Reported):
         """Return the means as a pandas DataFrame, one row per column."""
         import pandas as pd  # noqa: PLC0415 (loaded where a frame is asked for)
 
-        return pd.DataFrame(self.rows(), columns=["column", "mean", "noise_std"])
+        return pd.DataFrame(self.rows(), columns=["column", "mean", "noise_std", "low", "high"])
 
     def _heading(self) -> list[str]:
         certificate = self.certificate
@@ -108,26 +128,32 @@ class MeanResult(Reported):
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        rows = [(name, f"{value:.6g}", f"{noise:.3g}") for name, value, noise in self.rows()]
-        headers = ("column", "mean", NOISE)
+        rows = [(row.name, *row.cells.values()) for row in self._cells()]
         parts = [f"<p>{html_words(line)}</p>" for line in self._heading()]
-        parts.append(notebook_table(rows, headers, numbers=(1, 2)))
-        return "\n".join([*parts, *(f"<p>{html_words(note)}</p>" for note in self.notes)])
+        parts.append(notebook_table(rows, ("column", *HEADERS), numbers=(1, 2, 3, 4)))
+        notes = (INTERVAL_NOTE, *self.notes)
+        return "\n".join([*parts, *(f"<p>{html_words(note)}</p>" for note in notes)])
 
     def __repr__(self) -> str:
         width = screen_width(WIDTH)
         heading, notes = (
-            [fill(line, width) for line in lines] for lines in (self._heading(), self.notes)
+            [fill(line, width) for line in lines]
+            for lines in (self._heading(), (INTERVAL_NOTE, *self.notes))
         )
         return "\n".join([*heading, *self.table(width), *notes])
 
     def table(self, width: int) -> list[str]:
         """Return the lines of a table of means; a table wider than ``width`` is stacked."""
-        rows = (
-            CoefficientRow(printable(name), {"mean": f"{value:.6g}", NOISE: f"{noise:.3g}"})
-            for name, value, noise in self.rows()
-        )
-        return table_lines([*rows], ("mean", NOISE), width)
+        return table_lines(self._cells(), HEADERS, width)
+
+    def _cells(self) -> list[CoefficientRow]:
+        """Return the rows as texts. Ends show a digit more than where the noise begins."""
+        rows = []
+        for name, value, noise, *ends in self.rows():
+            low, high = (to_error(end, noise) for end in ends)
+            cells = (f"{value:.6g}", f"{noise:.3g}", low, high)
+            rows.append(CoefficientRow(printable(name), dict(zip(HEADERS, cells, strict=True))))
+        return rows
 
 
 @named_arguments
@@ -280,9 +306,18 @@ def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:
         notes += solution.column_notes(
             [printable(n) for n in names or (f"x{i}" for i in range(len(noise_std)))]
         )
+    half = np.full(noise_std.shape, np.nan)
+    if isinstance(solution, MeanSolution):
+        half = normal_quantile(LEVEL) * solution.error_std
+
+    def shown_as(numbers: FloatArray) -> FloatArray | float:
+        return float(numbers[0]) if table.is_vector else numbers
+
     return MeanResult(
-        value=float(solved.coef[0]) if table.is_vector else solved.coef,
-        noise_std=float(noise_std[0]) if table.is_vector else noise_std,
+        value=shown_as(solved.coef),
+        noise_std=shown_as(noise_std),
+        low=shown_as(solved.coef - half),
+        high=shown_as(solved.coef + half),
         method=choice.plan.solver,
         certificate=solved.certificate,
         choice=choice,

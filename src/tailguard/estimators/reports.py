@@ -1,7 +1,7 @@
 """Reports of fitted models, searches and means."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,13 @@ def model_report(model: Any, stated: Stated, notes: tuple[str, ...] = ()) -> Rep
 
 def mean_report(
     method: str,
-    rows: list[tuple[str, float, float]],
+    rows: Sequence[tuple[Any, ...]],
     certificate: Certificate,
     stated: Stated,
     notes: tuple[str, ...] = (),
 ) -> Report:
-    """Return the report of private means; a row has name, value and predicted noise."""
-    estimates = (ReportedEstimate(name, value, noise_std=noise) for name, value, noise in rows)
+    """Return the report of means; a row has name, value, predicted noise and an interval."""
+    estimates = (ReportedEstimate(*row) for row in rows)
     return Report(
         subject=f"private mean ({method})",
         certificate=certificate,

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
@@ -267,23 +269,22 @@ class MeanSolution(Solution):
 
     Attributes
     ----------
-    clipping_bias
-        The estimated bias of clipping; 0 where it may be noise, None without an estimate.
+    error_std
+        The deviation of each mean from that of the records, through noise and clipping; NaN where
+        noise hides too much, and for all columns if clipping was not estimated.
     hidden
         The share of the cells of each column whose size noise hides; None if it was not released.
     """
 
-    clipping_bias: FloatArray | None = None
+    error_std: FloatArray
     hidden: FloatArray | None = None
 
     def column_notes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return notes on columns with hidden sizes, or with a clear bias."""
-        bias, hidden, notes = self.clipping_bias, self.hidden, []
-        if bias is None or hidden is None:
+        """Return notes on columns with hidden sizes, which have no interval."""
+        hidden, notes = self.hidden, []
+        if hidden is None:
             return ()
-        for name, noise, its_bias, share in zip(
-            names, self.coef_noise_std, bias, hidden, strict=True
-        ):
+        for name, noise, share in zip(names, self.coef_noise_std, hidden, strict=True):
             if math.isnan(noise):
                 notes.append(
                     f"noise hides all sizes of {name}: up to {share:.2g} of its cells may be far "
@@ -293,13 +294,7 @@ class MeanSolution(Solution):
                 cells = "most" if share > MOST_CELLS else f"about {share:.2g} of the"
                 notes.append(
                     f"noise hides how far {cells} cells of {name} lie; those far out are clipped, "
-                    "and noise_std leaves this bias out"
-                )
-            elif its_bias:
-                notes.append(
-                    f"clipping {'raises' if its_bias > 0.0 else 'lowers'} the mean of {name} by "
-                    f"about {abs(its_bias):.2g}, {abs(its_bias) / noise:.2g} times its noise_std: "
-                    "its tail is long, and noise_std leaves this out"
+                    "so its mean has no interval, and noise_std leaves this bias out"
                 )
         return tuple(notes)
 
@@ -323,7 +318,7 @@ def mean_solution(
     noise_std: FloatArray,
     found: Mapping[str, float | int | str] | None = None,
     notes: tuple[str, ...] = (),
-    clipping_bias: FloatArray | None = None,
+    error_std: FloatArray | None = None,
     hidden: FloatArray | None = None,
 ) -> MeanSolution:
     """Return the mean of each column, its predicted noise, and what this leaves out."""
@@ -336,7 +331,7 @@ def mean_solution(
         trace=value[None, :],
         found=dict(found or {}),
         notes=notes,
-        clipping_bias=clipping_bias,
+        error_std=np.full(value.shape, np.nan) if error_std is None else error_std,
         hidden=hidden,
     )
 

@@ -27,6 +27,9 @@ known. So the squared error has an unbiased estimate, up to a constant:
 ``|sum_k a_k (t_k - t_K)|^2 + 2 size * sum_k a_k cov(t_k, t_K)``, a convex quadratic over the
 simplex.
 
+*Intervals.* The steps from level to level tell how far clipping may move the mean of a column. A
+bias of that size ``b`` counts like noise: the interval is a normal one of variance ``v + b**2``.
+
 Reference
 ---------
 Zhao et al. 2024, Algorithm 2 and Theorem 2; Xu et al. 2025, Algorithm 1; Huang, Liang and Yi 2021;
@@ -35,6 +38,7 @@ in place of the number of columns, if there are more than a few. The shells are 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -68,9 +72,6 @@ from tailguard.queries.units import Units
 from tailguard.scaling.required_records import light_weights
 
 MOST_SHELLS = 4  # by trial, like the ratios of their radii
-# A bias is clear from this multiple of the noise on. By trial one in twenty columns whose bias is
-# below the noise is noted, and a third to a half of those where it is twice the noise or more.
-CLEAR_BIAS = 2.0
 MOST_STEPS = 3.0  # a tail so heavy that it hardly has a mean goes on for 2.4 steps
 
 
@@ -295,39 +296,50 @@ def _from_shells(
     center, columns = released.units.center, released.columns
     if columns is None:
         return mean_solution(plan, center + scale * value, noise_std, settings, notes)
-    bias = scale * clear_bias(weights, means, noise, radii, released.distribution)
+    tails = [(released.distribution, each) for each in columns.distributions]
+    bias = scale * unseen_bias(weights, means, noise, radii, tails, columns.bin_share)
+    unknown = columns.guessed | (columns.hidden > 0.0)
     return mean_solution(
         plan,
         center + scale * value,
         np.where(columns.guessed, np.nan, noise_std),
         settings,
         notes,
-        clipping_bias=bias,
+        error_std=np.where(unknown, np.nan, np.hypot(noise_std, bias)),
         hidden=columns.hidden,
     )
 
 
-def clear_bias(
+def unseen_bias(
     weights: FloatArray,
     means: FloatArray,
     noise: FloatArray,
     radii: FloatArray,
-    distribution: MagnitudeDistribution,
+    distributions: Sequence[Sequence[MagnitudeDistribution | None]],
+    hidden: float,
 ) -> FloatArray:
-    """Return the estimated bias of the weighted means; 0 for columns where it may be noise.
+    """Return how far clipping may move the weighted mean of each column, as a deviation.
 
-    The last step, from the last radius but one to the last, moves the means towards what lies
-    beyond. The released norms say by how much more they would move without a radius, in steps.
+    The last step, from the last radius but one to the last, moves a mean towards what lies beyond.
+    The ``distributions`` of the rows and of the column say how many such steps it would go on
+    without a radius; the longer way counts. A share ``hidden`` of the records may lie at twice the
+    last radius, as noise hides it. The noise of the steps is a part of the deviation.
     """
+    missing = np.empty(means.shape[1])
+    for column, of_column in enumerate(distributions):
+        steps = max(_steps_beyond(each, radii, hidden) for each in of_column if each)
+        short = -weights
+        short[-2:] += (-steps, 1.0 + steps)
+        missing[column] = np.hypot(short @ means[:, column], np.linalg.norm(short @ noise))
+    return missing
+
+
+def _steps_beyond(distribution: MagnitudeDistribution, radii: FloatArray, hidden: float) -> float:
+    """Return the mean excess over the last radius over that between the last two radii."""
     ahead = distribution.excess(radii[-1])
     passed = distribution.excess(radii[-2]) - ahead
-    steps = MOST_STEPS if passed * MOST_STEPS <= ahead else ahead / passed
-    short = -weights
-    short[-2:] += (-steps, 1.0 + steps)
-    missing, own_noise = short @ means, np.linalg.norm(weights @ noise)
-    # A step of a light tail tells little, as its own noise counts, too.
-    least = CLEAR_BIAS * np.hypot(own_noise, np.linalg.norm(short @ noise))
-    return np.where(np.abs(missing) > least, -missing, 0.0)
+    ahead += hidden * float(radii[-1])
+    return MOST_STEPS if passed * MOST_STEPS <= ahead else ahead / passed
 
 
 def least_error_weights(means: FloatArray, noise: FloatArray) -> FloatArray:

@@ -15,6 +15,10 @@ reach their levels. So the clip norm is limited to a ``reach`` of ``MOST_REACH``
 the largest level if this is more. Noise may hide far cells of single columns that the histogram of
 norms shows, and these would cost the other columns accuracy.
 
+*One value.* If most cells have one value, the scale is that of the finest bin, and other cells may
+be hidden by noise. They would be clipped to nearly nothing, so the unit is then the value itself:
+its noise is a small part of what such cells could move the mean.
+
 *Undetected scales.* If noise hid the scale of a column, the bins reach from ``2**-24`` to
 ``2**35``. So a column whose cells are mostly zero has a second chance with several times as much
 budget.
@@ -56,6 +60,11 @@ BINS, WIDE_BINS = Bins("octaves", -3.5, 2.0, 77), Bins("octaves", -24.0, 2.0, 11
 FALSE_TAIL = 1e-4  # the probability that any column has a false tail
 # Cells count as hidden if they are more than this many standard deviations of the noise.
 HIDDEN = 4.0
+# The scale of a column of one value is the width of the finest bin. Cells farther away than this
+# many widths were outside of the bin that was split last.
+ONE_BIN = 64.0
+# The other cells of such a column, in units of that value: most are codes, zeros or small numbers.
+WITHIN_ONE = MagnitudeDistribution(np.geomspace(1.0, 2.0**20, 41), np.zeros(41))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +81,8 @@ class ColumnTails:
         The released number of counted cells of a column, on average.
     deviation
         The deviation of the noise of ``counted``.
+    bin_share
+        The deviation of the noise of one bin, as a share of the records.
     """
 
     units: Units
@@ -80,6 +91,7 @@ class ColumnTails:
     hidden: FloatArray
     counted: float
     deviation: float
+    bin_share: float
 
     @property
     def guessed(self) -> BoolArray:
@@ -139,9 +151,18 @@ def unit_factors(ratios: FloatArray) -> FloatArray:
 
 
 def release_tails(
-    gate: Gate, units: Units, detected: BoolArray, stage: Stage, total: int
+    gate: Gate,
+    units: Units,
+    detected: BoolArray,
+    stage: Stage,
+    total: int,
+    one_value: BoolArray | None = None,
 ) -> ColumnTails:
-    """Release the histograms of all columns; columns not ``detected`` may get a unit now."""
+    """Release the histograms of all columns; columns not ``detected`` may get a unit now.
+
+    Columns of ``one_value``, by default none, get another one if noise hides their other cells, as
+    do columns away from zero of which all visible cells have one value.
+    """
     width = gate.n_features
     bins = BINS if detected.all() else WIDE_BINS
     query = ColumnHistograms(tuple(range(width)), bins)
@@ -156,22 +177,37 @@ def release_tails(
         unknown = np.isnan(late)
         late[unknown] = 1.0
         units = replace(units, scale=units.scale * late)
-    distributions, hidden = [], np.zeros(width)
+    one_value = np.zeros(width, dtype=bool) if one_value is None else one_value
+    distributions: list[MagnitudeDistribution | None] = []
+    hidden, factors = np.zeros(width), np.ones(width)
     for column, (row, unit) in enumerate(zip(counts, late, strict=True)):
         edges, merged = _in_unit(bins, row, unit)
         distribution = released_distribution(edges, merged, strict)
+        all_small = distribution is not None and distribution.survival[0] == 0.0
+        alone = all_small or (one_value[column] and not _seen_beyond(edges, merged, strict))
+        if alone and units.center[column] != 0.0:
+            factors[column] = max(abs(units.center[column]) / units.scale[column], 1.0)
+            distributions.append(WITHIN_ONE)
+            continue
         hidden[column] = _hidden_share(merged, strict, bins.count, total)
-        if unknown[column] and (distribution is None or distribution.survival[0] == 0.0):
+        if unknown[column] and (distribution is None or all_small):
             # Zeros are in one bin, which has less noise than all bins near zero together.
             distribution = distribution if row[0] > SIGNIFICANT * strict else None
             hidden[column] = np.clip((total - row[0] + HIDDEN * strict) / total, 0.0, 1.0)
         else:
             unknown[column] = False
             # A known scale is the size of some cells; noise hides them if all seem far smaller.
-            all_small = distribution is not None and distribution.survival[0] == 0.0
             distribution = None if all_small else distribution
         distributions.append(distribution)
-    return ColumnTails(units, tuple(distributions), unknown, hidden, counted, deviation)
+    units = replace(units, scale=units.scale * factors)
+    known = (tuple(distributions), unknown, hidden)
+    return ColumnTails(units, *known, counted, deviation, noise_std / total)
+
+
+def _seen_beyond(edges: FloatArray, counts: FloatArray, noise_std: float) -> bool:
+    """Whether cells beyond the bin of the most frequent value exceed the noise."""
+    last = last_visible(counts, noise_std)
+    return last is not None and last > 0 and bool(edges[last - 1] > ONE_BIN)
 
 
 def _late_scales(counts: FloatArray, noise_std: float, total: float) -> FloatArray:

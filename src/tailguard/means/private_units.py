@@ -64,6 +64,9 @@ TAIL_SHARE = 0.1
 COLUMN_SHARE = 0.07  # each for the norms of rows and for the tails of their columns, by trial
 COLUMN_TAILS = "column tails"
 WEIGHT_SHARE = 0.01  # of the squared mu, for the total weight, as in fits
+# A bin of the last histogram of locations is about 3e-6 of the location wide; of the one before,
+# 2e-4. So below this part of the location a scale is the width of the last bin.
+ONE_VALUE = 2e-5
 SMALLEST_DIVISOR = 0.25  # means are divided by at least this
 
 ROUNDING = 1.0 - 1e-12  # keeps rounded sums of squares within the budget
@@ -206,10 +209,12 @@ class PrivateUnits:
         total = gate.n_records if total is None else total
         stages = {stage.name: stage for stage in self.stages}
         tail, by_column = stages.pop("tail", None), stages.pop(COLUMN_TAILS, None)
-        units, detected, topped_up = self._units(gate, [*stages.values()], total, by_column or tail)
+        units, detected, one_value, topped_up = self._units(
+            gate, [*stages.values()], total, by_column or tail
+        )
         columns, reach = None, math.inf
         if by_column is not None:
-            columns = release_tails(gate, units, detected, topped_up, total)
+            columns = release_tails(gate, units, detected, topped_up, total, one_value)
             columns, reach = columns.with_common_levels(unit_noise)
             units = columns.units
         else:
@@ -246,20 +251,24 @@ class PrivateUnits:
 
     def _units(
         self, gate: Gate, histograms: Sequence[Stage], total: int, following: Stage | None
-    ) -> tuple[Units, BoolArray, Stage]:
+    ) -> tuple[Units, BoolArray, BoolArray, Stage]:
         """Return the units, public ones about zero or measured ones, and which are known.
 
-        The budget that they leave goes to the ``following`` stage, which is returned.
+        Then: which columns have one value as far as noise shows. The budget that all leave goes to
+        the ``following`` stage, which is returned.
         """
         assert following is not None
         width = gate.n_features
         if self.unit is not None:
             scale = np.full(width, self.unit)
-            return Units(np.zeros(width), scale, intercept=False), scale > 0.0, following
+            nowhere = np.zeros(width, dtype=bool)
+            return Units(np.zeros(width), scale, intercept=False), scale > 0.0, nowhere, following
         session, columns = MeanHistograms(gate, histograms, total), MeasuredColumns(width)
         scales = find_columns(session, columns, believe_narrow=True)
         units = replace(scales.units(columns), intercept=False)
-        return units, scales.detected, session.topped_up(following)
+        one_value = scales.width > 0.0
+        one_value &= np.maximum(scales.scale, scales.width) < ONE_VALUE * np.abs(scales.center)
+        return units, scales.detected, one_value, session.topped_up(following)
 
 
 def planned_total(facts: MeanFacts) -> tuple[tuple[Stage, ...], Share]:

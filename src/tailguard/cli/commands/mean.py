@@ -54,6 +54,7 @@ from tailguard.cli.arguments import (
 from tailguard.cli.declarations import declared_schema, print_undeclared
 from tailguard.cli.printing import print_folded, print_plain, print_wrapped
 from tailguard.data.readers.opening import opened_table
+from tailguard.estimators.mean import INTERVAL_NOTE
 from tailguard.means.choice import MEANS, check_options, own_options
 from tailguard.progress import progress_bar
 
@@ -171,11 +172,15 @@ def _moment(order: float | None, bound: float | None, kind: str) -> tg.Moment | 
 
 def _result_as_json(result: tg.MeanResult) -> dict[str, Any]:
     """Return the result as plain data; JSON has no NaN."""
+    keys = ("mean", "privacy_noise", "low", "high")
     return {
         "method": result.method,
         "means": {
-            name: {"mean": value, "privacy_noise": noise if isfinite(noise) else None}
-            for name, value, noise in result.rows()
+            name: {
+                key: number if isfinite(number) else None
+                for key, number in zip(keys, numbers, strict=True)
+            }
+            for name, *numbers in result.rows()
         },
         "notes": list(result.notes),
         "certificate": result.certificate.to_dict(),
@@ -193,9 +198,10 @@ def _print_means(console: Console, result: tg.MeanResult, *, explain: bool) -> N
     print_plain(console, "\n".join(["", *result.table(console.width), ""]))
     print_wrapped(
         console,
-        "privacy noise: predicted standard deviation of the added noise alone; sampling error and "
-        "the bias of clipping come on top; nan if that depends on the records and is not released",
+        "privacy noise: predicted standard deviation of the added noise alone; nan if that depends "
+        "on the records and is not released",
     )
+    print_wrapped(console, INTERVAL_NOTE)
     for note in result.notes:
         print_wrapped(console, note)
     if explain:

@@ -153,7 +153,7 @@ def _data_text(path: Path) -> str:
     return page_text(text) if is_page(path) else text
 
 
-def _numbers(column: dict[str, float | None]) -> tuple[float, float]:
-    """Return mean and noise of one column; NaN if the noise was not released."""
-    mean, noise = column["mean"], column["privacy_noise"]
-    return float(mean or 0.0), float("nan") if noise is None else float(noise)
+def _numbers(column: dict[str, float | None]) -> list[float]:
+    """Return mean, noise and interval of one column; NaN where unknown."""
+    others = (column["privacy_noise"], column.get("low"), column.get("high"))
+    return [float(column["mean"] or 0.0), *(float("nan" if x is None else x) for x in others)]
