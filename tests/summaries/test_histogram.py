@@ -72,6 +72,10 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
             lambda: tg.histogram(table(), edges=[1.0, 0.0], **PROMISE),
             "edges must be 1 to 10000 finite, rising numbers",
         ),
+        (
+            lambda: tg.histogram(table(), edges={"a": [0.0, 1.0]}, **PROMISE),
+            "the same for all columns; got {'a': .0.0, 1.0.}",
+        ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
         (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),
