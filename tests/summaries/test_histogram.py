@@ -74,7 +74,7 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
         ),
         (
             lambda: tg.histogram(table(), edges={"a": [0.0, 1.0]}, **PROMISE),
-            "the same for all columns; got {'a': .0.0, 1.0.}",
+            "rising numbers, the same for all columns",
         ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
