@@ -155,7 +155,7 @@ CALLS = [
     ),
     (lambda: tg.LinearRegression(epsilon=1.0).fit(X, Y), "delta is missing beside"),
     (lambda: linear(epsilon="1").fit(X, Y), "epsilon must be .*; got '1'"),
-    (lambda: linear(epsilon=100).fit(X, Y), "epsilon must be smaller for"),
+    (lambda: linear(epsilon=100).fit(X, Y), "epsilon must be below"),
     (lambda: linear(delta=0).fit(X, Y), "delta must be .* between 0 and 1; got 0"),
     (lambda: tg.LinearRegression(guarantee=1.0).fit(X, Y), "guarantee must be an ApproxDP"),
     (lambda: linear().fit(TABLE, "cost"), r"fit\(X, target='cost'\)"),

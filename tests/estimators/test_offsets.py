@@ -150,3 +150,13 @@ def test_predictions_refuse_the_same():
     named = tg.LinearRegression(**BUDGET).fit(TABLE, target="cost", offset="off")
     with pytest.raises(tg.InputError, match="must have a column 'off'"):
         named.predict(TABLE[["a", "b"]], offset="off")
+
+
+@pytest.mark.parametrize(("given", "declared"), [("offset", "exposure"), ("exposure", "offset")])
+def test_an_offset_beside_a_declared_exposure_is_refused(given, declared):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=50), "years": np.ones(50), "y": np.ones(50)})
+    schema = {"target": "y", "features": ["x"], declared: "years"}
+    model = tg.PoissonRegression(schema=schema, epsilon=1.0, delta=1e-6)
+    with pytest.raises(tg.InputError, match=f"{given} must be None, .* {declared}, 'years'"):
+        model.fit(table, **{given: np.ones(50)})

@@ -194,3 +194,10 @@ def test_totals_have_the_ratio_beside_them_unless_the_columns_have_unlike_gaps(g
 def test_what_cannot_be_is_refused_in_one_sentence(call, words):
     with pytest.raises(tg.InputError, match=words):
         call()
+
+
+def test_correlations_of_skewed_columns_are_not_cut_where_noise_is_small():
+    first, second = np.random.default_rng(0).exponential(size=(2, N_ROWS))
+    both = np.stack([first, first + second], axis=1)
+    found = tg.correlation(both, epsilon=5.0, delta=1e-6, random_state=0).value[0, 1]
+    assert found == pytest.approx(np.sqrt(0.5), abs=0.02)

@@ -74,6 +74,10 @@ def test_counts_are_of_records_with_one_of_the_levels(where, meets):
         ),
         (lambda: tg.histogram(table(), edges="wide", **PROMISE), "edges must be .*; got 'wide'"),
         (lambda: tg.histogram(table(), edges=[[1, 2], [3]], **PROMISE), "edges must be"),
+        (
+            lambda: tg.histogram(table(), edges={"a": [0.0, 1.0]}, **PROMISE),
+            "rising numbers, the same for all columns",
+        ),
         (lambda: tg.count(table(), {"region": "north"}, **PROMISE), "none is declared"),
         (lambda: tg.count(table(), {"sex": "f"}, schema=SCHEMA, **PROMISE), "where must be"),
         (lambda: tg.count(table(), {"region": "mars"}, schema=SCHEMA, **PROMISE), "region must be"),

@@ -305,6 +305,13 @@ def with_declared(
     weight, bound = weights_by_schema(schema, given.get("sample_weight"), weight_bound)
     # Generic code, as that of scikit-learn, fits one estimator with and without weights.
     bound = None if weight is None else bound
+    for role, other in (("offset", "exposure"), ("exposure", "offset")):
+        declared = None if schema is None else getattr(schema, other)
+        if given.get(role) is not None and declared is not None:
+            raise InputError(
+                f"{role} must be None, or the schema without its {other}, {declared!r}: the score "
+                "includes an offset, or the logarithm of an exposure, so add that to the offset."
+            )
     completed = {**given, "sample_weight": weight, "weight_bound": bound}
     if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:
         completed |= {"exposure": schema.exposure, "offset": schema.offset}

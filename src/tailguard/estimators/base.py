@@ -273,8 +273,7 @@ class PrivateLinearModel(CountedFits, CoefficientTables, PrivatelyScored, BaseEs
             )
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATIONS)
         schema = self._given_schema()
-        declared = schema.exposure if schema and arguments["offset"] is None else None
-        check_exposure(self, arguments["exposure"], declared)  # an offset replaces what is declared
+        check_exposure(self, arguments["exposure"], schema.exposure if schema else None)
         arguments = with_declared(arguments, schema, self.weight_bound)
         if not (self.person is None or isinstance(self.person, str)):
             raise InputError(

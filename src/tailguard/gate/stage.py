@@ -245,7 +245,8 @@ def usable_guarantee(guarantee: Guarantee, coordinates: int) -> Guarantee:
     least = 2.0 * distance.variation * (1.0 + math.exp(min(guarantee.epsilon, 700.0)))
     requirement = f"delta must be above {least:.3g} at epsilon = {guarantee.epsilon:g}"
     if least >= 1.0:
-        requirement = "epsilon must be smaller"
+        largest = math.log(guarantee.delta) - math.log(2.0 * distance.variation)
+        requirement = f"epsilon must be below {largest:.3g} at delta = {guarantee.delta:g}"
     if epsilon < guarantee.epsilon / 2.0:
         requirement = f"epsilon must be above {4.0 * distance.log_ratio:.3g}"
     numbers = "one released number" if coordinates == 1 else f"{coordinates} released numbers"

@@ -209,7 +209,8 @@ def correlation(X: Any, **options: Unpack[RunOptions]) -> MatrixResult:
 
     Edge cases
     ----------
-    Rows are clipped, so that a few long ones do not dominate. The result assumes that cells of two
+    Long rows are clipped, farther out if there is less noise: correlations of clipped rows are
+    often closer to zero, which ``noise_std`` does not count. The result assumes that cells of two
     columns are missing independently. Columns that noise hides, or whose spread it may explain, as
     that of a constant, are NaN.
 

@@ -150,7 +150,8 @@ def _checked_edges(edges: ArrayLike) -> tuple[float, ...]:
     rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
     if not (1 <= values.size <= MOST_BINS and rising):
         raise InputError(
-            f"edges must be 1 to {MOST_BINS} finite, rising numbers; got {shown(edges)}."
+            f"edges must be 1 to {MOST_BINS} finite, rising numbers, the same for all columns; "
+            f"got {shown(edges)}."
         )
     return tuple(values.tolist())
 
