@@ -11,6 +11,7 @@ ALL_BINS = [
     Bins("signed", -8.0, 3.0, 48),
     Bins("linear", -2.0, 8.0, 32),
     Bins("signed", -8.0, 3.0, 48, unit=1e-3),
+    Bins("octaves", -8.0, 3.0, 38, unit=3.0, narrow=30, wide=5.0),
 ]
 ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308]
 
@@ -44,7 +45,9 @@ def test_the_index_is_that_of_its_definition(bins):
             "signed": np.copysign(np.log2(1.0 + np.abs(values) / bins.unit), values),
             "linear": values / bins.unit,
         }[bins.transform]
-    places = np.floor((transformed - bins.low) * bins.per_unit)
+    steps = (transformed - bins.low) * bins.per_unit
+    beyond = np.maximum(steps - bins.narrow, 0.0) / bins.wide
+    places = np.floor(np.minimum(steps, bins.narrow) + beyond)
     np.testing.assert_array_equal(bins.index(values), np.clip(places, 0, bins.count - 1))
     assert bins.index(np.nan) == 0
 

@@ -1,5 +1,7 @@
 """What a noised histogram tells: the bulk, its quantiles, and nothing of stray bins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -204,3 +206,36 @@ def test_records_beside_a_sure_bin_are_kept_and_lend_no_weight_to_noise_beyond_t
     seen = NoisyDistribution.with_far_bins(counts, bins, 10.0)
     assert seen.last == 32
     assert seen.mass[-1] > 0.0
+
+
+def test_records_far_beyond_a_gap_are_seen_in_a_wide_bin_and_may_be_anywhere_in_it():
+    """Forty records of a noise of 10, that many narrow bins would hide."""
+    bins = Bins("octaves", 0.0, 3.0, 38, narrow=36, wide=15.0)
+    counts = np.where(np.arange(38) < 20, 1e4, 0.0)
+    assert NoisyDistribution.with_far_bins(counts, bins, 10.0).last == 20
+    counts[36] = 40.0
+    assert NoisyDistribution.of(counts, bins, 10.0).last == 20
+    apart = NoisyDistribution.with_far_bins(counts, bins, 10.0)
+    assert apart.last == 37
+    assert np.log2(apart.points[-4:]).mean() == pytest.approx(14.5)
+    # Ends of narrow bins are candidates for a level in a wide one, too.
+    np.testing.assert_allclose(apart.levels[:36], bins.upper()[:36])
+    assert apart.levels.size == 51
+    counts[20:36] = 1e4
+    going_on = NoisyDistribution.with_far_bins(counts, bins, 10.0)
+    assert np.log2(going_on.points[-4:]).mean() < 13.5
+    assert going_on.points[-1] < bins.value(37)
+
+
+def test_the_tail_beyond_is_about_the_same_if_its_bins_are_added_up():
+    """A tail that falls from bin to bin by .7, and the sums of fifteen of its bins."""
+    tail = np.where(np.arange(50) < 18, 1e4, 30.0 * 0.7 ** (np.arange(50.0) - 18.0))
+    narrow = Bins("octaves", 0.0, 3.0, 50)
+    wide = Bins("octaves", 0.0, 3.0, 22, narrow=20, wide=15.0)
+    summed = np.append(tail[:20], tail[20:].reshape(2, 15).sum(axis=1))
+    told = []
+    for counts, bins in ((tail, narrow), (summed, wide)):
+        seen = NoisyDistribution.of(counts, bins, 10.0)
+        told.append(replace(seen, last=20).expected_shares)
+    np.testing.assert_allclose(told[0][:8], told[1][:8], rtol=0.15)
+    np.testing.assert_allclose(told[0].sum(), told[1].sum(), rtol=0.1)

@@ -87,20 +87,17 @@ def _find_sizes(
         sizes[i] = shift + (size if size > least else least)
 
 
-@compiled_loop("in vector", "in vector", "boolean", "float64", "float64", "int64", "places")
+@compiled_loop("in vector", "in vector", "boolean", *["float64"] * 4, "int64", "places")
 def _find_bins(
-    values: FloatArray,
-    transformed: FloatArray,
-    signed: bool,
-    low: float,
-    per_unit: float,
-    last: int,
-    places: IntArray,
-) -> None:
+    values: FloatArray, transformed: FloatArray, signed: bool, low: float, per_unit: float,
+    narrow: float, wide: float, last: int, places: IntArray,
+) -> None:  # fmt: skip
     """Write the bins of transformed values, which get the signs of values if ``signed``."""
     for i in range(values.size):
         position = math.copysign(transformed[i], values[i]) if signed else transformed[i]
         position = (position - low) * per_unit
+        beyond = narrow + (position - narrow) / wide
+        position = beyond if position > narrow else position
         position = position if position < last else float(last)
         position = position if position > 0.0 else 0.0
         places[i] = 0 if math.isnan(values[i]) else int(position)
@@ -112,7 +109,8 @@ class Bins:
 
     ``"octaves"`` is ``log2(|value|)``, ``"signed"`` is ``sign(value) * log2(1 + |value|)``, and
     ``"linear"`` is the value itself. The first and the last bin have no outer end, so every number
-    and infinity has one bin. NaN falls into the first bin.
+    and infinity has one bin. NaN falls into the first bin. Bins after the first ``narrow`` are
+    ``wide`` times as wide.
 
     Examples
     --------
@@ -121,6 +119,8 @@ class Bins:
     [0, 0, 1, 3]
     >>> bins.upper().tolist()
     [0.5, 1.0, 2.0, 4.0]
+    >>> Bins("octaves", low=-2.0, per_unit=1.0, count=4, narrow=2, wide=3.0).upper().tolist()
+    [0.5, 1.0, 8.0, 64.0]
     """
 
     transform: Literal["octaves", "signed", "linear"]
@@ -128,6 +128,8 @@ class Bins:
     per_unit: float
     count: int
     unit: float = 1.0
+    narrow: float = math.inf
+    wide: float = 1.0
 
     def __post_init__(self) -> None:
         check_choice("transform", self.transform, TRANSFORMS)
@@ -135,6 +137,7 @@ class Bins:
         check_positive("per_unit", self.per_unit)
         check_integer("count", self.count, minimum=2)
         check_positive("unit", self.unit)
+        check_positive("wide", self.wide)
         if self.transform != "linear":
             check_between("low", self.low, -LARGEST_POWER, LARGEST_POWER)
             check_between("low + count / per_unit", self._last(), -LARGEST_POWER, LARGEST_POWER)
@@ -153,12 +156,18 @@ class Bins:
             least, most = 0.0 if signed else 2.0**self.low, 2.0 ** max(self._last(), -self.low)
             _find_sizes()(numbers, self.unit, least, most, 1.0 if signed else 0.0, transformed)
             np.log2(transformed, out=transformed)
-        _find_bins()(numbers, transformed, signed, self.low, self.per_unit, self.count - 1, places)
+        shape = self.low, self.per_unit, self.narrow, self.wide, self.count - 1
+        _find_bins()(numbers, transformed, signed, *shape, places)
         return places.reshape(value.shape)
 
     def _last(self) -> float:
         """Return the nominal upper end of the last bin, transformed."""
-        return self.low + self.count / self.per_unit
+        return self.low + float(self.steps(self.count)) / self.per_unit
+
+    def steps(self, place: ArrayLike) -> FloatArray:
+        """Return a place in bins as one in bins of the first width."""
+        places = np.asarray(place, dtype=np.float64)
+        return places + (self.wide - 1.0) * np.maximum(places - self.narrow, 0.0)
 
     def upper(self) -> FloatArray:
         """Return the upper edge of each bin, as a value; the edge of the last bin is nominal."""
@@ -170,7 +179,7 @@ class Bins:
 
     def value(self, place: ArrayLike) -> FloatArray:
         """Return the value at a place in bins; place 0 is the lower edge of the first bin."""
-        transformed = self.low + np.asarray(place, dtype=np.float64) / self.per_unit
+        transformed = self.low + self.steps(place) / self.per_unit
         if self.transform == "octaves":
             return self.unit * np.asarray(np.exp2(transformed), dtype=np.float64)
         if self.transform == "signed":

@@ -82,6 +82,8 @@ class NoisyDistribution:
         The first bin of the bulk and the bin after its last, over all releases.
     last
         The bin after the last kept bin.
+    steps
+        The edges of all bins, in widths of the first; None as for counts.
     """
 
     points: FloatArray
@@ -95,6 +97,7 @@ class NoisyDistribution:
     noise_std: float = 0.0
     bulk: tuple[int, int] = (0, 0)
     last: int = 0
+    steps: FloatArray | None = None
 
     @classmethod
     def of(
@@ -132,23 +135,31 @@ class NoisyDistribution:
         beyond = max(0.0, *map(float, ends)) / max(total, noise_std)
         if total <= 0.0:
             masses, total = np.ones(high - low), 0.0
-        inner = (np.arange(POINTS) + 0.5) / POINTS
+        steps = bins.steps(np.arange(counts.size + 1))
+        inner = _inner(np.diff(steps)[low:high], np.append(False, masses[:-1] > 0.0))
         positions = (np.arange(low, high)[:, None] + inner).ravel()
         mass = np.repeat(masses / masses.sum(), POINTS) / POINTS
         edges = bins.value(np.arange(low, high + 1.0))
         bin_noise = noise_std / max(total, noise_std)
         bulk = (bins.value(positions), mass, total, significance, edges, bin_noise, beyond)
-        return cls(*bulk, pooled, noise, (first, last), high)
+        return cls(*bulk, pooled, noise, (first, last), high, steps)
 
     @classmethod
     def with_far_bins(cls, counts: FloatArray, bins: Bins, noise_std: float) -> "NoisyDistribution":
-        """Keep far bins, too, that exceed the noise only together: those of ``far_window``."""
+        """Keep far bins, too, that exceed the noise only together: those of ``far_window``.
+
+        Of wide bins there are few, so one that exceeds the noise by less than ``SURE`` is kept.
+        """
         seen = cls.of(counts, bins, noise_std)
         # Bins beside sure ones hold records, too. A window from these on would be mostly noise.
         _, last = _grown(counts, seen.last - 1, seen.last, BIN_SIGNIFICANCE * noise_std)
         held = [(seen.last, last)]
-        if window := far_window(counts, noise_std, last):
+        narrow = int(min(bins.narrow, counts.size))
+        if window := far_window(counts[:narrow], noise_std, last):
             held.append(window)
+        threshold = detection_threshold(1, windows=max(counts.size - narrow, 1)) * noise_std
+        seen_wide = narrow + np.flatnonzero(counts[narrow:] > threshold)
+        held.extend((int(each), int(each) + 1) for each in seen_wide)
         return cls.of(counts, bins, noise_std, held=held)
 
     @property
@@ -174,11 +185,13 @@ class NoisyDistribution:
         factor a normal prior. No share is larger than noise may hide.
         """
         beyond = np.arange(1, HIDDEN_BINS + 1)
-        if self.counts is None:
+        if self.counts is None or self.steps is None:
             return np.asarray(self.hidden * HIDDEN_DECAY**beyond)
-        first = max(self.last - TELLING_BINS, 0)
-        tail = self.counts[first : self.last + HIDDEN_BINS] / self.noise_std
-        falls = DECAYS[:, None] ** (first + 1.0 - self.last + np.arange(tail.size))
+        first, steps = max(self.last - TELLING_BINS, 0), self.steps - self.steps[self.last]
+        used = slice(first, int(np.searchsorted(steps[:-1], HIDDEN_BINS)))
+        tail, decays = self.counts[used] / self.noise_std, DECAYS[:, None]
+        falls = decays ** (1.0 + steps[:-1][used])
+        falls = falls * (1.0 - decays ** np.diff(steps)[used]) / (1.0 - decays)
         squares = (falls**2).sum(axis=1)
         sizes, errors = falls @ tail / squares, squares**-0.5
         # Sizes are not negative: the probability of this, and the mean if so (Mills 1926).
@@ -189,6 +202,14 @@ class NoisyDistribution:
         odds = np.exp(odds - odds.max())
         shares = (sizes + errors * mills) @ (odds[:, None] * DECAYS[:, None] ** beyond)
         return np.minimum(shares / odds.sum() * self.bin_noise, self.hidden)
+
+    @property
+    def levels(self) -> FloatArray:
+        """Ends of the kept bins, and in wide bins also points as close as others' ends."""
+        if self.steps is None:
+            return self.edges[1:]
+        steps = self.steps[self.last + 1 - self.edges.size : self.last + 1]
+        return np.interp(np.arange(steps[0] + 1.0, steps[-1] + 1.0), steps, self.edges)
 
     def mean(self, values: FloatArray) -> float:
         """Return the mean of a function with these values at the points."""
@@ -202,6 +223,18 @@ class NoisyDistribution:
         """Return the point below which the given share lies."""
         below = np.concatenate([[0.0], np.cumsum(self.mass.reshape(-1, POINTS).sum(axis=1))])
         return float(np.interp(level, below, self.edges))
+
+
+def _inner(widths: FloatArray, goes_on: BoolArray) -> FloatArray:
+    """Return the places of the points within bins, a row for each.
+
+    Within a wide bin a tail that goes on from the bin before falls, and records that lie apart from
+    all others may be anywhere.
+    """
+    shares = (np.arange(POINTS) + 0.5) / POINTS
+    fall = math.log(TAIL_DECAY[0]) * widths[:, None]
+    falling = np.log1p(shares * np.expm1(fall)) / fall
+    return np.where((widths > 1.0)[:, None] & goes_on[:, None], falling, shares)
 
 
 def bulk_of(counts: FloatArray, noise_std: float) -> tuple[BoolArray, int, int, float]:

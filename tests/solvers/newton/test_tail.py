@@ -14,6 +14,7 @@ from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.released import Metric, Moments, _release_lengths, _tail
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.covariance import STILL_MOVING
+from tailguard.solvers.newton.schedule import LENGTHS_OF_SQUARES
 
 
 def test_what_lies_beyond_the_sight_of_a_histogram_counts_by_its_hidden_share():
@@ -125,12 +126,14 @@ def test_squares_of_contributions_to_a_likelihood_average_what_it_says_at_least(
 def test_far_bins_are_sought_among_contributions_and_not_among_rows(times):
     """A far bin of rows that is only noise would leave a fit without intervals."""
     session, fit = example_fit(tg.losses.Squared(), phase=0)
-    counts = np.zeros(66)
-    counts[:20], counts[40:52] = 1e4, 22.0
-    told = SimpleNamespace(stages=session.stages, histograms=lambda *_: (counts, 10.0))
+    counts = np.zeros(LENGTHS_OF_SQUARES.count)
+    counts[8:20], counts[22:34] = 1e4, 22.0
+    told = SimpleNamespace(
+        loss=session.loss, stages=session.stages, histograms=lambda *_: (counts, 10.0)
+    )
     view = replace(fit.geometry.view, loss=session.loss, times=times)
     lengths = _release_lengths(told, view, fit.weights, "contribution lengths")
-    assert (lengths.last > 40) == (times == "slope")
+    assert (lengths.last > 30) == (times == "slope")
 
 
 @pytest.mark.long
@@ -148,3 +151,23 @@ def test_intervals_hold_slopes_of_mostly_zero_targets():
         held.extend(((low <= [100.0, 50.0]) & (high >= [100.0, 50.0]))[np.isfinite(low)])
     assert len(held) >= 16
     assert np.mean(held) > 0.7  # without these bins it is a third
+
+
+@pytest.mark.long
+def test_intervals_hold_slopes_that_a_few_far_records_decide():
+    """Three copies of a size; in 3 of 1,000 records one copy is zero or five times too large."""
+    held = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        size = np.exp(0.3 * rng.standard_normal(20_000))
+        X = size[:, None] * (1.0 + 0.04 * rng.standard_normal((20_000, 3)))
+        wrong = np.flatnonzero(rng.random(20_000) < 3e-3)
+        X[wrong, rng.integers(0, 3, wrong.size)] *= rng.choice([0.0, 5.0], wrong.size)
+        y = 10.0 * size + rng.standard_normal(20_000)
+        model = tg.LinearRegression(epsilon=4.0, delta=1e-5, random_state=seed).fit(X, y)
+        read = np.column_stack([np.clip(X, *model.feature_bounds_.T), np.ones(20_000)])
+        best = np.linalg.lstsq(read, y)[0][:3]
+        low, high = model.conf_int()[:3].T
+        held.extend(((low <= best) & (best <= high))[np.isfinite(low)])
+    assert len(held) >= 6
+    assert np.mean(held) >= 0.9

@@ -32,6 +32,16 @@ ROW_NORM_BINS = Bins("octaves", -16.0, 2.0, 64)
 SLOPE_BINS = Bins("signed", -30.0, 3.0, 180)
 CORRECTION_LENGTHS = Bins("octaves", -8.0, 3.0, 66)
 """Bins of lengths of rows and contributions in a metric: thirds of octaves, 2**-8 to 2**14."""
+LENGTHS_OF_SQUARES = Bins("octaves", -8.0, 3.0, 38, narrow=36, wide=15.0)
+"""The same for squared losses, over the root of their number of
+coordinates: thirds of octaves up to 2**4, and two bins of five octaves.
+
+One record in a thousand, hundreds of times as long as others, can decide a slope of nearly equal
+columns. The lengths of such records spread over twenty thirds of octaves, each with as much noise
+as a wide bin. Of the intervals of such slopes 78 % held (simulated, 20,000 and 50,000 records,
+epsilon 4 and 10), 77 % with three wide bins of three octaves, and 59 % without wide bins. On 12
+real tables the median width did not grow; with wide bins from about 2**3 on it did, by 4 to 8 %.
+"""
 CORRECTION_PARTS = (0.25, 0.5, 1.0)
 """Levels at which contributions are cut, as parts of the last; their differences show the bias."""
 STEERING = {
@@ -352,7 +362,8 @@ def correction_releases(
 ) -> list[PlannedReleases]:
     """List the releases of the correction by contributions of ``size`` coordinates."""
     square = size * (size + 1) // 2
-    bins, levels = CORRECTION_LENGTHS.count, len(CORRECTION_PARTS) * size
+    bins = (CORRECTION_LENGTHS if curved else LENGTHS_OF_SQUARES).count
+    levels = len(CORRECTION_PARTS) * size
     shares, (early, late) = CORRECTION, CORRECTION_ROUNDS
     rows, contributions = "rows", "residuals times rows"
     if curved:

@@ -39,7 +39,7 @@ from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.newton import FitSession
-from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
+from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS, LENGTHS_OF_SQUARES
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, inflation, noise_level
 
@@ -104,10 +104,13 @@ def _release_lengths(
 
     Far contributions, which would bias intervals, are sought more closely than far rows.
     """
-    query = WhitenedHistogram(view, "length", CORRECTION_LENGTHS)
+    bins = CORRECTION_LENGTHS
+    if not session.loss.link.curved:
+        bins = replace(LENGTHS_OF_SQUARES, unit=math.sqrt(view.width))
+    query = WhitenedHistogram(view, "length", bins)
     counts, noise_std = session.histograms(query, state, session.stages[name])
     read = NoisyDistribution.with_far_bins if view.times == "slope" else NoisyDistribution.of
-    return read(counts, CORRECTION_LENGTHS, noise_std)
+    return read(counts, bins, noise_std)
 
 
 def _release_moments(
@@ -130,7 +133,7 @@ def _release_moments(
         lengths = _release_lengths(session, view, state, names[0])
     stage, squares = session.stages[names[1]], lengths.points**2
     level, least = lengths.quantile(0.5), math.inf
-    for candidate in map(float, lengths.edges[1:]):
+    for candidate in map(float, lengths.levels):
         noise_std = session.noise_of(SecondMoments(view, candidate, candidate), stage)
         kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
         noise = noise_level(noise_std, view.width) * view.width / kept

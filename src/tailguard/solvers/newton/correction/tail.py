@@ -64,7 +64,7 @@ class Tail:
 
     def levels(self) -> FloatArray:
         """Return candidates for a level: ends of bins, up to the farthest residual."""
-        edges = self.lengths.edges[1:]
+        edges = self.lengths.levels
         octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
         per_octave = CORRECTION_LENGTHS.per_unit
         more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
