@@ -50,10 +50,7 @@ from tailguard.quiet import quietly
 class Gate:
     """Holds the records and the books; answers queries with noise.
 
-    Attributes
-    ----------
-    unit
-        What is protected: a row or a person.
+    Its ``unit`` is what is protected: a row or a person.
 
     Guarantee
     ---------
