@@ -48,9 +48,7 @@ from tailguard.quiet import quietly
 
 
 class Gate:
-    """Holds the records and the books; answers queries with noise.
-
-    Its ``unit`` is what is protected: a row or a person.
+    """Holds the records and the books of a ``unit``, a row or a person; answers with noise.
 
     Guarantee
     ---------
