@@ -302,9 +302,8 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
     tail_hidden = (share_of_constant(fit, std) > UNRESOLVED) & noise_hides
     far = np.zeros(beyond.size, dtype=np.bool_)
     if geometry.loss.link.curved:  # if no curvature was released, that of the first constant counts
-        far = moved_far(
-            fit.weights - (fit.iterates[0].start if fit.curvature_of is None else fit.curvature_of)
-        )
+        start = fit.iterates[0].start if fit.curvature_of is None else fit.curvature_of
+        far = moved_far(fit.weights - start, std)
     reasons = [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
