@@ -59,12 +59,14 @@ def test_coefficients_on_one_scale(model, ax):
     assert ax.get_xlabel() == "coefficient, in its unit"
 
 
-def test_a_mean_has_points_alone(ax):
+@pytest.mark.parametrize("method", ["auto", "clamped"])
+def test_a_mean_has_intervals_where_its_method_gives_some(method, ax):
     X = np.column_stack([np.arange(2000.0), -np.arange(2000.0)])
-    result = tg.mean(X, guarantee=tg.GDP(2.0), random_state=0)
+    result = tg.mean(X, method=method, guarantee=tg.GDP(2.0), random_state=0)
     tg.plot.coefficients(result, ax)
-    assert lines(ax) == [[1.0], [-1.0]]
-    assert ax.lines[1].get_markerfacecolor() == "none"
+    given = np.isfinite(result.low)
+    assert given.all() == (method == "auto")
+    assert [len(line) for line in lines(ax)].count(2) == given.sum()
 
 
 def test_the_budget_is_that_of_the_certificate(model, ax):

@@ -149,7 +149,7 @@ def test_skewed_residuals_that_grow_with_a_column_hide_its_slope(residuals, exce
     """The excess is in shares of UNEVEN, or of the noise where that is larger."""
     size = excess * UNEVEN if noise_std < UNEVEN / 2.0 else excess * noise_std
     told = GradientVariance(np.eye(2), np.diag([size, 0.0]), noise_std)
-    _, _, hidden, _ = hidden_by(one_column(slopes=residuals), told)
+    _, _, hidden, *_ = hidden_by(one_column(slopes=residuals), told)
     assert hidden == [residuals.skewed and excess > 1.0, False]
 
 
@@ -166,10 +166,10 @@ def test_what_varies_along_the_constant_is_unknown_where_noise_hides_how_far_res
     fit = one_column(slopes=replace(slopes, distribution=told))
     fit = replace(fit, geometry=replace(fit.geometry, units=Units.raw(1, intercept=intercept)))
     made = Correction(np.eye(2)[:, 1:], np.array([[np.sqrt(1.01 * UNRESOLVED)]]), zero, zero)
-    *_, hidden = hidden_by(replace(fit, correction=made if corrected else None))
+    *_, hidden, _ = hidden_by(replace(fit, correction=made if corrected else None))
     assert hidden == [False, corrected and share > 1.0]
     less = replace(made, noise=np.array([[np.sqrt(0.99 * UNRESOLVED)]]))
-    *_, hidden = hidden_by(replace(fit, correction=less))
+    *_, hidden, _ = hidden_by(replace(fit, correction=less))
     assert hidden == [False, False]
 
 
