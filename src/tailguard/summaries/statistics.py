@@ -68,7 +68,8 @@ QUANTILE_ERROR, LOCATING_ERROR, MOMENT_ERROR, FAR_ERROR = 5.0, 1.0, 8.0, 1.2
 TOTAL_ERROR, SURELY_MORE = 0.1, 3.0
 # Before products, rows are clipped at a radius times the root of the number of columns, in standard
 # deviations: from the first to the second, as far as noise of a correlation stays below the third.
-# Errors of five families, 20,000 rows, epsilon 0.3 to 5, are 0.11 to 1.02 of those at 1.5 alone.
+# On 57 real tables on which nothing was chosen, the sum of errors at epsilon 4 is .83 of that with
+# the first radius alone, at 1 .99, at .5 the same; of one table an error grew by .013.
 PRODUCT_RADIUS, FARTHEST_RADIUS, PRODUCT_NOISE = 1.5, 4.0, 0.012
 SMALLEST_RADIUS = 1e-250  # its inverse is finite
 
