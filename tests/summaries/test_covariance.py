@@ -180,6 +180,7 @@ def test_totals_have_the_ratio_beside_them_unless_the_columns_have_unlike_gaps(g
             "guarantee must not be PureDP for products",
         ),
         (lambda: tg.crosstab(table(), "first", schema=SCHEMA, **PROMISE), "by must be"),
+        (lambda: tg.crosstab(table(), 3, schema=SCHEMA, **PROMISE), "by must be a name or a list"),
         (lambda: tg.crosstab(table(), [], schema=SCHEMA, **PROMISE), "by must name columns"),
         (
             lambda: tg.actual_expected(table(), "first", "first", schema=SCHEMA, **PROMISE),

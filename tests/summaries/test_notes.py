@@ -53,3 +53,22 @@ def test_notes_count_the_means_of_groups_that_are_withheld():
     assert withheld.any()
     start = f"{withheld.sum()} of {found.mean.size} means of groups are withheld"
     assert start in " ".join(found.notes)
+
+
+def test_a_note_counts_the_groups_whose_totals_are_over_different_rows():
+    expected = np.random.default_rng(0).uniform(1.0, 3.0, N_ROWS)
+    data = pd.DataFrame({"cost": 1.1 * expected, "told": expected})
+    assert "different rows" not in " ".join(
+        tg.actual_expected(data, "cost", "told", **PROMISE).notes
+    )
+    data.loc[: N_ROWS // 3, "told"] = np.nan
+    found = tg.actual_expected(data, "cost", "told", **PROMISE)
+    assert "totals of 1 of 1 groups are over different rows" in " ".join(found.notes)
+
+
+def test_no_note_counts_no_cell_or_one_as_several():
+    data = normal()
+    for mu in (2.0, 8.0, 30.0, 100.0):
+        notes = " ".join(tg.describe(data, guarantee=tg.GDP(mu), correlations=False).notes)
+        assert "up to 0 " not in notes
+        assert "up to 1 cells" not in notes

@@ -127,6 +127,10 @@ NOT_ZERO = 2.0  # in standard deviations of the noise: the least expected mean o
 DIVIDED_BY_NOISE = (
     "The ratio of {} of {} groups is withheld: noise may explain the whole expected total."
 )
+OF_DIFFERENT_ROWS = (
+    "The totals of {} of {} groups are over different rows, as one column surely has more readable "
+    "cells there: the ratio is that of the means instead."
+)
 FAR_TOO_SMALL = 0.25  # a ratio for which actual cells that look like ones need not be ones
 
 
@@ -248,9 +252,11 @@ def actual_expected(
     # Cells that were cut at one, though they are far larger, make the ratio far too small.
     hidden = hidden | (moments.unknown[:, 0] & (mean < FAR_TOO_SMALL * expected_mean))
     by_zero = ~hidden & (np.abs(expected_mean) <= NOT_ZERO * moments.noise_std[:, 1])
-    if by_zero.any():
-        notes = (*solved.solution.notes, DIVIDED_BY_NOISE.format(by_zero.sum(), by_zero.size))
-        solved = replace(solved, solution=replace(solved.solution, notes=notes))
+    apart = ~hidden & (totals[:, 0] != totals[:, 1])
+    notes = solved.solution.notes
+    for found, note in ((by_zero, DIVIDED_BY_NOISE), (apart, OF_DIFFERENT_ROWS)):
+        notes += (note.format(found.sum(), found.size),) * bool(found.any())
+    solved = replace(solved, solution=replace(solved.solution, notes=notes))
     with np.errstate(all="ignore"):
         sums = np.where(hidden[:, None], math.nan, moments.mean * totals * table.unit)
         ratio = np.where(hidden | by_zero, math.nan, mean / expected_mean)

@@ -136,11 +136,14 @@ def far_notes(
     moments = solution.moments
     if moments is None or np.isnan(solution.hidden_cells):
         return tuple(notes)
-    if (np.isfinite(moments.error_std).ravel() & seen).any():
+    cells = round(solution.hidden_cells)
+    if cells and (np.isfinite(moments.error_std).ravel() & seen).any():
         subject = "intervals of means" if quantity == "mean" else f"{quantity}s"
+        count = cells * unit
+        what = f"{four_digits(count)} {'cell' if count == 1.0 else 'cells'} of a column"
         notes.append(
-            f"Noise may hide up to {four_digits(round(solution.hidden_cells) * unit)} cells of a "
-            f"column far beyond its tail, on either side: {subject} do not count them."
+            f"Noise may hide up to {what} far beyond its tail, on either side: {subject} do not "
+            "count them."
         )
     return tuple(notes)
 

@@ -17,6 +17,7 @@ import numpy as np
 from tailguard.checks import InputError, check_choice, named_arguments, shown
 from tailguard.data.declarations import restricted
 from tailguard.data.design import weights_by_schema
+from tailguard.data.frames import plain_list
 from tailguard.data.inputs import Inputs, read_inputs
 from tailguard.data.missing import notes_of_table
 from tailguard.data.readers.opening import opened
@@ -140,9 +141,12 @@ class SummaryTable:
 
     def codes(self, name: str, levels: Any) -> tuple[int, ...]:
         """Return the codes of levels of a declared column; refuse unknown levels."""
-        chosen = (levels,) if isinstance(levels, str | int) else tuple(levels)
-        known = self.levels[name]
-        return tuple(known.index(check_choice(name, str(level), known)) for level in chosen)
+        listed = [levels] if isinstance(levels, str | int) else plain_list(levels)
+        known, parameter = self.levels[name], f"where[{name!r}]"
+        if not listed:
+            rule = f"{parameter} must be a level or a list of levels"
+            raise InputError(f"{rule}; got {shown(levels)}.")
+        return tuple(known.index(check_choice(parameter, str(each), known)) for each in listed)
 
     def needs_numbers(self) -> tuple[int, ...]:
         """Return the places of the columns of numbers; refuse a table that has none."""
@@ -158,7 +162,10 @@ def named_columns(parameter: str, names: Any, schema: Declared | None) -> tuple[
 
 
 def _checked_names(parameter: str, names: Any, declared: Collection[str]) -> tuple[str, ...]:
-    chosen = (names,) if isinstance(names, str) else tuple(names)
+    listed = [names] if isinstance(names, str) else plain_list(names)
+    if listed is None:
+        raise InputError(f"{parameter} must be a name or a list of names; got {shown(names)}.")
+    chosen = tuple(listed)
     if not declared:
         raise InputError(
             f"{parameter} must name columns of declared levels, and none is declared: give "
