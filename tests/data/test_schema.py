@@ -286,7 +286,9 @@ def test_a_column_may_have_the_name_of_a_default():
 
 
 def test_levels_that_spell_one_number_are_called_one_level():
-    with pytest.raises(tg.InputError, match=r"different numbers, .* '7' and '07' are one level"):
+    with pytest.raises(
+        tg.InputError, match=r"one or more and different, .* as '7' and '07' are one level"
+    ):
         tg.Schema(target="y", categorical={"region": ["7", "07"]})
     with pytest.raises(tg.InputError, match="one or more and different"):
         tg.Schema(target="y", categorical={"region": ["7", "7"]})

@@ -374,15 +374,11 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
         raise InputError(f"{rule} that Python prints; got {shown(levels)}.") from None
     numbers = [level_number(level) for level in declared]
     readings = {n if n is not None else text for n, text in zip(numbers, declared, strict=True)}
-    if len(readings) < len({*declared}):
-        raise InputError(
-            f"The levels of {column!r} must be different numbers, however written, as '7' and '07' "
-            f"are one level; got {shown(list(declared))}."
-        )
+    one = ", as '7' and '07' are one level" * (len(readings) < len({*declared}))
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
         raise InputError(
             f"The levels of {column!r} must be one or more and different, and none may be empty "
-            f"or {OTHER!r}, which stands for every other level; got {shown(list(declared))}."
+            f"or {OTHER!r}, which stands for every other level; got {shown(list(declared))}{one}."
         )
     return declared
 
