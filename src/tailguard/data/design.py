@@ -309,8 +309,8 @@ def with_declared(
         declared = None if schema is None else getattr(schema, other)
         if given.get(role) is not None and declared is not None:
             raise InputError(
-                f"{role} must be None, or the schema without its {other}, {declared!r}: the score "
-                "includes an offset, or the logarithm of an exposure, so add that to the offset."
+                f"{role} must be None, or the schema without its {other}, {declared!r}: give one "
+                "offset, to which the logarithm of the exposure is added."
             )
     completed = {**given, "sample_weight": weight, "weight_bound": bound}
     if schema is not None and completed.get("exposure") is None and completed.get("offset") is None:

@@ -96,7 +96,7 @@ def test_levels_far_above_the_baseline_have_no_interval_where_rounds_have_not_ar
 
 @pytest.mark.parametrize("n_rows", [3_300, 20_000])  # without a correction, and with one
 def test_a_level_without_events_has_no_interval(n_rows):
-    """Its best coefficient is endless, and the curvature along it falls as fast as it moves."""
+    """It has no finite best coefficient, and the curvature along it falls as it moves."""
     given = 0
     for seed in range(3):
         rng = np.random.default_rng(seed)

@@ -196,8 +196,8 @@ class Correction:
 
 
 # The largest predicted mean, in multiples of the largest target seen: an octave, since sizes are
-# read by octaves. On 481 real counts on which nothing was chosen, fits at epsilon 4 lose a sixth
-# less in the mean than with 32; a multiple of one gains more, but cuts means that are right.
+# read by octaves. On 481 real counts, by which it was chosen, fits at epsilon 4 lose a sixth less
+# in the mean than with 32; a multiple of one gains more, but cuts means that are right.
 LARGEST_SEEN = 2.0
 # The same where noise hides far targets, in multiples of the largest residual seen or of the mean
 # target; the lower bound is the mean target over this. On ten real tables of counts at epsilon 0.1

@@ -17,9 +17,9 @@ from tailguard.array_types import BoolArray, FloatArray
 MOVING = 3.0
 # The largest distance of a weight, in scores of one scale of its column, from where the curvature
 # was released, unless it is at most the second number of standard errors: there the curvature of a
-# log link is e times as large, or as small. In fits of real outcomes and counts on which nothing
-# was chosen, 95 % intervals held 53 % of 88 weights beyond, many of them of levels without events,
-# whose best weight is endless, and 97 % of 8,100 others.
+# log link is e times as large, or as small. In fits of real outcomes and counts, by which the
+# second number was chosen, 95 % intervals held 53 % of 88 weights beyond, many of them of levels
+# without events, which have no finite best weight, and 97 % of 8,100 others.
 FARTHEST_MOVE, BY_CHANCE = 1.0, 2.0
 
 
