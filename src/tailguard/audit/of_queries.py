@@ -164,11 +164,12 @@ def query_case(name: str, mu: float = MU) -> ThresholdCase:
 
 def pure_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     """Return the audit of a query with Laplace noise, on equal columns."""
-    pair = _on_equal_columns(worst_pair(name))
+    pair, state = worst_pair(name), np.zeros(N_COLUMNS)
+    query = replace(pair.query, units=Units.raw(N_COLUMNS, intercept=False))
     stage = Stage.of(Laplace(epsilon * N_COLUMNS), name, "", 1, N_COLUMNS)
     rows = [_rows_of_equal_columns(pair, record[0]) for record in (pair.old, pair.new)]
-    low, high = (_exact(pair.query, pair.state, each, stage.asked) for each in rows)
-    scores = _scoring(pair.query, pair.state, stage, rows, _between(low, high))
+    low, high = (_exact(query, state, each, stage.asked) for each in rows)
+    scores = _scoring(query, state, stage, rows, _between(low, high))
     return ThresholdCase(
         epsilon_claim(epsilon, 0.0),
         scores,
@@ -219,12 +220,6 @@ def pure_cells_case(name: str, epsilon: float = EPSILON) -> ThresholdCase:
     )
 
 
-def _on_equal_columns(pair: WorstPair) -> WorstPair:
-    """Return the pair with its query on many columns, all equal to its first."""
-    units = Units.raw(N_COLUMNS, intercept=False)
-    return replace(pair, query=replace(pair.query, units=units), state=np.zeros(N_COLUMNS))
-
-
 def _rows_of_equal_columns(pair: WorstPair, value: float) -> Rows:
     """Return rows of equal columns; record 4, the one that differs, has this ``value``."""
     data = pair.background(N_ROWS)
@@ -232,13 +227,13 @@ def _rows_of_equal_columns(pair: WorstPair, value: float) -> Rows:
     return make_rows(np.repeat(data[:, :1], N_COLUMNS, axis=1))
 
 
-def choice_case(ratio: float = 2.0) -> ThresholdCase:
+def choice_case() -> ThresholdCase:
     """Return the audit of a choice by peeling, which the books charge separately from the value.
 
     One magnitude rises and another falls by the whole sensitivity. So the exponential mechanism
-    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0. ``ratio`` is the
-    logarithm of how much likelier the larger entry is to be chosen than the other.
+    attains its privacy profile, which is ``tanh(ratio / 2)`` at epsilon 0.
     """
+    ratio = 2.0  # the logarithm of how much likelier the larger entry is than the other
     query = PeeledStep(None, Units.raw(2, intercept=False), 4.0, 1.0, n_nonzero=1)
     stage, state = Stage("choice", "", ratio * math.sqrt(2.0), 1, 2), np.full(2, 9.0)
 
@@ -273,17 +268,15 @@ def trimmed_case(rho: float = 1.45) -> ThresholdCase:
     )  # fmt: skip
 
 
-def _first_record(features: FloatArray, target: FloatArray | None) -> FloatArray:
-    """Return the only record of a block, as a point."""
-    return features[0]
-
-
 def sample_aggregate_case() -> ThresholdCase:
     """Return the audit of nine points on a line, where one moves from end to end.
 
     The centre then moves by exactly the smooth scale.
     """
-    query = SampleAggregate(_first_record, (0.0,), 4.0, n_blocks=9, calibration="numerical")
+    query = SampleAggregate(
+        lambda features, target: features[0],  # the only record of a block
+        (0.0,), 4.0, n_blocks=9, calibration="numerical",
+    )  # fmt: skip
     event = Approximate(20.0, 0.1)
     pair = [make_rows(side[:, None]) for side in moved_end()]
     rates = gaussian_rates(query.calibrate_event(9, 1, event).shift)

@@ -130,42 +130,40 @@ def _run_case(
     return ThresholdCase(scores=scores, tester="discriminant of a pilot", **given)
 
 
-def solver_case(name: str, mu: float = MU) -> ThresholdCase:
+def solver_case(name: str) -> ThresholdCase:
     """Return the audit of a registered solver with Gaussian noise."""
     if name == "hard-thresholding":
-        return _solver_case(make_solver(name, **HARD_THRESHOLDING), _opposed(), mu)
-    return lonely_case(make_solver(name, **examples_of(SOLVERS)[name].shown), mu)
+        return _gaussian_case(make_solver(name, **HARD_THRESHOLDING), Squared(), _opposed())
+    return lonely_case(make_solver(name, **examples_of(SOLVERS)[name].shown))
 
 
-def lonely_case(solver: Solver, mu: float = MU) -> ThresholdCase:
+def lonely_case(solver: Solver) -> ThresholdCase:
     """Return the audit of a solver with Gaussian noise; all records but one are zero."""
-    return _solver_case(solver, _lonely(), mu)
+    return _gaussian_case(solver, Squared(), _lonely())
 
 
-def _solver_case(solver: Solver, pair: Pair, mu: float) -> ThresholdCase:
-    problem = Problem(Squared(), *pair[0][0].shape)
-    given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
-    return _run_case(solver, problem, GDP(mu), pair, **given)
+def _gaussian_case(solver: Solver, loss: Squared | None, pair: Pair) -> ThresholdCase:
+    problem = Problem(loss, *pair[0][0].shape)
+    given = {"claim": gaussian_claim(MU), "rates": gaussian_rates(SEEN * MU)}
+    return _run_case(solver, problem, GDP(MU), pair, **given)
 
 
-def mean_case(name: str, mu: float = MU) -> ThresholdCase:
+def mean_case(name: str) -> ThresholdCase:
     """Return the audit of a mean with Gaussian noise."""
     example = examples_of(MEANS)[name]
     X = np.zeros((N_ROWS, 1))
     other = X.copy()
     X[0], other[0] = -example.far, example.far
-    given = {"claim": gaussian_claim(mu), "rates": gaussian_rates(SEEN * mu)}
-    problem, method = Problem(None, N_ROWS, 1), make_method(name, **example.shown)
-    return _run_case(method, problem, GDP(mu), ((X, None), (other, None)), **given)
+    return _gaussian_case(make_method(name, **example.shown), None, ((X, None), (other, None)))
 
 
-def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
+def trimmed_mean_case() -> ThresholdCase:
     """Return the audit of the trimmed mean of columns whose medians move by the whole scale."""
     low, high = moved_medians(N_COLUMNS)
     n_rows, n_columns = low.shape
     method = Trimmed(calibration="numerical", low=-2.0, high=2.0, n_trimmed=20)
     problem = Problem(None, n_rows, n_columns)
-    plan = method.plan(problem, ZCDP(rho * n_columns))
+    plan = method.plan(problem, ZCDP(1.45 * n_columns))
     settings = (float(plan.settings[name]) for name in ("low", "high", "spread"))
     query = method.query(Units.raw(n_columns, intercept=False), *settings)
     rates = arsinh_rates(query.calibrate_event(n_rows, n_columns, plan.stage("mean").asked).shift)
@@ -183,7 +181,7 @@ def trimmed_mean_case(rho: float = 1.45) -> ThresholdCase:
     )  # fmt: skip
 
 
-def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> ThresholdCase:
+def block_case() -> ThresholdCase:
     """Return the audit of sample and aggregate, on nine blocks of one record.
 
     The minimiser of a block is its target. The first minimiser moves from one end of the ball to
@@ -192,6 +190,7 @@ def block_case(epsilon: float = 0.2, delta: float = 0.9, size: int = 4) -> Thres
     would take longer. With four coordinates, a threshold halfway proves 0.999 of the claim
     (computed). A large delta needs the fewest runs.
     """
+    epsilon, delta, size = 0.2, 0.9, 4
     solver = SampleAndAggregate(n_blocks=9, diameter=2.0, calibration="numerical")
     problem = Problem(Squared(), 9, size)
     plan = solver.plan(problem, ApproxDP(epsilon, delta))
@@ -256,7 +255,7 @@ def newton_case(mu: float = 1.5) -> NoiseCase:
     return _noise_case(solver, problem, (pair[0], pair[1]), mu, 24)
 
 
-def private_mean_case(mu: float = MU) -> NoiseCase:
+def private_mean_case() -> NoiseCase:
     """Return the audit of a mean that releases its own units and clip level.
 
     The first record is paired with an extreme record. So three things change: their difference, the
@@ -271,10 +270,10 @@ def private_mean_case(mu: float = MU) -> NoiseCase:
         pair.append((X.copy(), None))
     problem = Problem(None, n_rows, 1)
     # About five readings of noise per fit.
-    return _noise_case(make_method("clipped"), problem, (pair[0], pair[1]), mu, 200)
+    return _noise_case(make_method("clipped"), problem, (pair[0], pair[1]), MU, 200)
 
 
-def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
+def describe_case(*, by_groups: bool = False) -> NoiseCase:
     """Return the audit of a whole description: quantiles, moments, products and levels.
 
     Columns are skewed: zero is below nearly all cells, but within a few standard deviations of the
@@ -297,4 +296,4 @@ def describe_case(mu: float = MU, *, by_groups: bool = False) -> NoiseCase:
     )  # fmt: skip
     # A run has about eight readings of noise. With groups it has eleven, of which four are slow.
     n_fits = 64 if by_groups else 96
-    return _noise_case(summary, Problem(None, *X.shape), (pair[0], pair[1]), mu, n_fits)
+    return _noise_case(summary, Problem(None, *X.shape), (pair[0], pair[1]), MU, n_fits)

@@ -128,7 +128,8 @@ def audit_one_run(
         raise InputError(
             "canaries and partners must be data sets of one size, of 2 records or more."
         )
-    coins = _coins(n_canaries, random_state)
+    words = SimulationSource(random_state).words(n_canaries)
+    coins = (words >> np.uint64(63)).astype(np.bool_)
     records = tuple(
         np.where(coins.reshape(-1, *[1] * (np.ndim(canary) - 1)), partner, canary)
         for canary, partner in zip(canaries, partners, strict=True)
@@ -146,10 +147,6 @@ def audit_one_run(
         n_runs=n_canaries,
         tester="one run, canaries",
     )
-
-
-def _coins(count: int, seed: int) -> BoolArray:
-    return (SimulationSource(seed).words(count) >> np.uint64(63)).astype(np.bool_)
 
 
 def _best_bound(scores: FloatArray, drawn: BoolArray, delta: float, false_alarm: float) -> float:

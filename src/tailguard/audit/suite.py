@@ -99,14 +99,14 @@ WEAKER: dict[str, Callable[[], Case]] = {
 """More rows of the long audit, with smaller claims."""
 
 
-def by_tester(tester: str, *, false_alarm: float, n_runs: int = TESTER_RUNS) -> AuditResult:
+def by_tester(tester: str, *, false_alarm: float) -> AuditResult:
     """Audit ``tg.mean`` as a user would, by one of the testers."""
     high = np.zeros(40)
     high[0] = 1e9
     options: dict[str, Any] = {"guarantee": GDP(2.5), "method": "clipped", "clip_norm": 1.0}
     return audit(
         lambda seed: partial(mean, **options, random_state=seed),
-        (-high, high), tester=tester, n_runs=n_runs, false_alarm=false_alarm,
+        (-high, high), tester=tester, n_runs=TESTER_RUNS, false_alarm=false_alarm,
     )  # fmt: skip
 
 
