@@ -98,17 +98,15 @@ def _check_as_made(value: object, held: Mapping[str, Any]) -> None:
     if not hasattr(kind, "__post_init__"):
         return
     made = object.__new__(kind)
-    vars(made).update({name: held[name] for name in field_names(kind) & held.keys()})
+    vars(made).update(held)
     kind.__post_init__(made)
     for name, given in held.items():
-        if not _alike(given, vars(made).get(name, given)):
+        if vars(made)[name] is not given and not _alike(given, vars(made)[name]):
             raise QueryError(f"{name} of {kind.__qualname__} must be as it was made; got another.")
 
 
 def _alike(given: Any, made: Any) -> bool:
-    """Whether a field is the same as that of a new object, but for rounding."""
-    if given is made:
-        return True
+    """Whether a field equals that of a new object, but for rounding."""
     first, second = (np.asarray(each, dtype=np.float64) for each in (given, made))
     if first.shape != second.shape or np.array_equal(first, second):
         return first.shape == second.shape
