@@ -11,7 +11,6 @@ depending on released numbers, as long as the sum of squares stays within the re
 """
 
 import math
-from collections import defaultdict
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -69,7 +68,6 @@ class BudgetSession:
         self.evenness = 1.0
         self.notes: tuple[str, ...] = ()
         self._spent = 0.0
-        self._spent_on: dict[str, float] = defaultdict(float)
         self._sample: Block | None = None
 
     def ask(self, query: Query, state: Any, stage: Stage) -> FloatArray:
@@ -81,7 +79,6 @@ class BudgetSession:
         if isinstance(view, View) and not view.reads(state):
             raise UnusableError
         self._spent += stage.mu**2
-        self._spent_on[stage.name] += stage.mu**2
         if not self.reads_sample(stage):
             return self.gate.ask(query, state, stage, total=self.problem.n_rows)
         if self._sample is None:
@@ -137,13 +134,6 @@ class BudgetSession:
             return self.problem.n_rows
         sampled = int(self.plan.settings[SAMPLED])
         return max(1, sampled * self.problem.n_rows // self.plan.problem.n_rows)
-
-    def unspent(self, stage: Stage) -> float:
-        """Return the mu of a planned stage that was not spent under its name.
-
-        Releases of other stages may have spent it: see ``left``.
-        """
-        return math.sqrt(max(stage.total_mu**2 - self._spent_on[stage.name], 0.0))
 
     def rest(self, times: int = 1) -> Stage:
         """Return a stage of ``times`` releases that spends all that is left."""
