@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, root
-from scipy.special import expit, ndtr
+from scipy.optimize import brentq
+from scipy.special import ndtr
 from scipy.stats import binom
 
 import tailguard as tg
 from docs.test_numbers import ROOT
+from queries.test_refused_clipped_minimisers import inside_ratio, quadratic_ratio
 from tailguard.gate.plan import Problem
 from tailguard.papers.instances import growth_constant
 from tailguard.papers.solvers.phases import printed_doubling_sizes
@@ -200,27 +201,6 @@ def test_e40_what_fixed_groups_hide():
     says(40, "some 50 000")
 
 
-def rest(slope, start):
-    found = root(slope, start, tol=1e-12)
-    assert found.success
-    return found.x
-
-
-def quadratic_ratio(n_rows):
-    """How far the end moves, of a clipped quadratic in the plane, over what is claimed."""
-    curvatures, strength = np.array([1.0, 100.0]), 0.01
-    optimum = np.array([10.149379344, -99.523619756])
-    last = np.array([-0.10145459, 0.99484017])
-
-    def slope(w, side):
-        pull = (w - optimum) * curvatures
-        pull /= max(1.0, np.linalg.norm(pull))
-        return ((n_rows - 1) * pull + side * last) / n_rows + strength * w
-
-    ends = [rest(lambda w, side=side: slope(w, side), np.zeros(2)) for side in (1.0, -1.0)]
-    return np.linalg.norm(ends[0] - ends[1]) / (2.0 / (n_rows * strength))
-
-
 def test_e43_how_far_one_record_moves_the_end():
     moved = quadratic_ratio(10**4)
     limit = (1.0 + 100.0) / (2.0 * sqrt(100.0))
@@ -234,17 +214,7 @@ def test_e43_how_far_one_record_moves_the_end():
             w -= (999 * np.clip(10.0 * w, -1.0, 1.0) + last) / 1_000 + 0.1 * w
         ends.append(w)
     says(43, f"too long ({abs(ends[0] - ends[1]) / (2.0 / (1_000 * 0.1)):.1f} times)")
-
-    def slope(w, side):
-        joint = np.array([10.0 * expit(10.0 * w[0]), 0.0]) + 0.1 * w
-        joint /= max(1.0, np.linalg.norm(joint) / 2.5)
-        last = 2.5 * np.array([-0.99701032, -0.07726851])
-        return (999 * joint + side * last) / 1_000 + 0.01 * (w - far)
-
-    far = np.array([249.17675986, 19.61437253])
-    ends = [rest(lambda w, side=side: slope(w, side), far) for side in (1.0, -1.0)]
-    moved = np.linalg.norm(ends[0] - ends[1]) / (2.0 * 2.5 / (1_000 * 0.01))
-    says(43, f"inside the clip ({moved:.1f} times)")
+    says(43, f"inside the clip ({inside_ratio():.1f} times)")
 
 
 def test_e44_e60_and_e61_conversions_and_printed_noise():
