@@ -258,7 +258,7 @@ class ScoreStatistics(Statistics):
         sums = gate.ask(query, (constant.score, limit), stage) / total
         biases = np.array([_clipping_bias(each, limit) for each in spread])
         biases[1, 1] += constant.excess
-        unit = limit * _measure_over_loss(loss)
+        unit = limit * (2.0 if loss.link.scaled else 1.0)  # a deviance is twice a loss
         explained, deviance = _ratio(sums, noise, biases / limit, unit, total)
         # Without a bound, rare large deviances that no histogram shows may decide their mean.
         return explained, ScoreEstimate(deviance.value) if loss.link.scaled else deviance
@@ -304,11 +304,6 @@ def _constant(loss: Loss, mean: float, std: float, targets: DistributionEstimate
     if not (targets.like_indicator and loss.valid_target(0.0)):
         return Constant(score, unit)
     return Constant(score, unit, largest=float(loss.deviance(score, [0.0, 1.0]).max()))
-
-
-def _measure_over_loss(loss: Loss | Multinomial) -> float:
-    """Return the factor from losses to the measure: 2 for deviances, 1 for the log-loss."""
-    return 2.0 if loss.link.scaled else 1.0
 
 
 def _limit(spread: list[NoisyDistribution], noise: float) -> float:
