@@ -173,7 +173,7 @@ CALLS = [
     (lambda: tg.Schema.from_frame(TABLE, target="Cost"), "X must have a column 'Cost'; its col"),
     (lambda: linear().fit("claims.csv", target="cost"), "claims.csv must be a file"),
     (lambda: linear().fit(X, pd.Series(LABELS).astype("category")), "y must hold real numbers"),
-    (lambda: linear().fit(X, LABELS), "declare its labels as they are written ..classes="),
+    (lambda: linear().fit(X, LABELS), r"or fit labels by `LogisticRegression\(classes="),
     (lambda: linear(weight="w").fit(TABLE, target="cost"), "fit takes sample weights of rows"),
     (lambda: linear().fit(X, DAYS), "no valid targets: give numb"),
     (
@@ -182,7 +182,7 @@ CALLS = [
     ),
     (lambda: linear().fit(FEATURES.assign(region=["n", "s"] * 500), Y), "declare its levels"),
     (lambda: tg.PoissonRegression(**BUDGET).fit(X, -np.abs(Y)), "give numbers that"),
-    (lambda: logistic(classes=("Yes", "No")).fit(X, LABELS), "labels as they are written"),
+    (lambda: logistic(classes=("Yes", "No")).fit(X, LABELS), "none of its labels: declare its lab"),
     (
         lambda: linear().fit(X, Y, sample_weight=np.ones(N_ROWS), weight_bound=1.0),
         r"fit must not be given weight_bound: .* LinearRegression\(weight_bound=2\)",

@@ -34,8 +34,11 @@ REMEDIES: Remedies = {
     ("date", True): "declare a constant for them (--missing {word}=NUMBER) or leave it out "
     "(--drop {word})",
     ("target", False): "give numbers that the model allows (gamma: above 0; poisson and tweedie: "
-    "at least 0), or declare its labels as they are written (--classes A,B)",
+    "at least 0), or fit labels (--model logistic --classes A,B)",
     ("target", True): "fit another column (--target)",
+    ("labels", False): "declare its labels as they are written, in capitals or not (--classes A,B; "
+    "by default 0 and 1)",
+    ("labels", True): "fit another column (--target)",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "leave --exposure out",
     ("offset", False): "give finite numbers",

@@ -378,7 +378,7 @@ def check_levels(column: str, levels: Sequence[str | int]) -> tuple[str, ...]:
     if not declared or len({*readings, "", OTHER}) < len(declared) + 2:
         raise InputError(
             f"The levels of {column!r} must be one or more and different, and none may be empty "
-            f"or {OTHER!r}, which stands for every other level; got {shown(list(declared))}{one}."
+            f"or {OTHER!r}, the level of all that are left out; got {shown(list(declared))}{one}."
         )
     return declared
 

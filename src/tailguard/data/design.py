@@ -32,9 +32,11 @@ from tailguard.data.table import as_table, names_in
 from tailguard.data.terms.dates import date_numbers
 from tailguard.data.terms.term import Cells
 
-Role: TypeAlias = Literal["feature", "levels", "date", "target", "exposure", "offset", "weight"]
-"""The use of a column: numeric feature, declared levels, dates, target, exposure or offset of the
-score, or weight of the record."""
+Role: TypeAlias = Literal[
+    "feature", "levels", "date", "target", "labels", "exposure", "offset", "weight"
+]
+"""The use of a column: numeric feature, declared levels, dates, target of numbers or of labels,
+exposure or offset of the score, or weight of the record."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
 """Marks of the features, the target, the offset and the weight; None for an absent column."""

@@ -71,8 +71,9 @@ class Inputs:
         Columns that are read as numbers without a declaration.
     is_vector
         Whether X was a single vector without a name.
-    target_name
-        The name of the target's column, or of the argument that holds the target.
+    target_name, target_role
+        The name of the target's column, or of the argument that holds the target; and whether it
+        has numbers (``"target"``) or ``"labels"``.
     persons
         The person of each row, if persons are protected.
     unit
@@ -102,6 +103,7 @@ class Inputs:
     undeclared: tuple[str, ...] = ()
     is_vector: bool = False
     target_name: str = "y"
+    target_role: Role = "target"
     persons: Persons | PersonKeys | None = None
     unit: Unit = ROWS
 
@@ -142,7 +144,7 @@ class Inputs:
             roles |= dict.fromkeys(self.schema.dates, "date")
             features = self.schema.features or ()
             columns = [TableColumn(roles.get(name, "feature"), name) for name in features]
-        columns += [TableColumn("target", self.target_name)] * bool(self.targets)
+        columns += [TableColumn(self.target_role, self.target_name)] * bool(self.targets)
         if self.offset is not None:
             columns.append(TableColumn(self.offset.role, self.offset.name))
         if self.weight is not None:

@@ -1,7 +1,7 @@
 """The base of all estimators: from arguments to a plan, a certificate and coefficients."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -286,6 +286,8 @@ class PrivateLinearModel(CountedFits, CoefficientTables, PrivatelyScored, BaseEs
         for column in table.targets or (None,):  # without a target, an error
             check_target(self, column)
             labels = self._labels(column)
+        if labels is not None:
+            table = replace(table, target_role="labels")
         return table, labels, self._problem(table)
 
     def _problem(self, table: Inputs) -> Problem:

@@ -76,9 +76,11 @@ REMEDIES: Remedies = {
     "'format': '%d.%m.%Y'}}}}}}`)",
     ("date", True): "declare a constant for them (`missing={{{name!r}: ...}}`) or drop it",
     ("target", False): "give numbers that the model allows (Gamma: above 0; Poisson "
-    "and Tweedie: at least 0), or declare its labels as they are written "
-    "(`classes=(..., ...)`)",
+    "and Tweedie: at least 0), or fit labels by `LogisticRegression(classes=(..., ...))`",
     ("target", True): "fit another column",
+    ("labels", False): "declare its labels as they are written, in capitals or not "
+    "(`classes=(..., ...)`; by default 0 and 1)",
+    ("labels", True): "fit another column",
     ("exposure", False): "give numbers above zero",
     ("exposure", True): "fit without it",
     ("offset", False): "give finite numbers",
@@ -98,6 +100,7 @@ WHAT: Mapping[Role, tuple[str, str]] = {
     "levels": ("Column", "are no levels"),
     "date": ("Column", "are no dates"),
     "target": ("Target", "are no valid targets"),
+    "labels": ("Target", "are none of its labels"),
     "exposure": ("Exposure", "are no exposures"),
     "offset": ("Offset", "are no offsets"),
     "weight": ("Weight", "are no weights"),
