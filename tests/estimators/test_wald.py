@@ -143,6 +143,7 @@ def test_a_column_of_several_classes_is_tested_in_all_of_them():
     ("contrasts", "words"),
     [
         ("age", "contrasts must name coefficients; got 'age', and there are x0, x1, x2, x3, x4"),
+        ("x0 - x1", "A combination has weights by name, such as {'x0': 1, 'x1': -1}"),
         ({"x0": 0.0}, "contrasts must have a weight that is not zero in each of them"),
         ([], "contrasts must have a weight that is not zero in each of them"),
         (np.full((1, 6), np.nan), "contrasts must have finite weights"),

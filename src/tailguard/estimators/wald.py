@@ -191,8 +191,10 @@ def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArr
 
 def _place(names: Sequence[str], name: Any) -> int:
     if name not in names:
+        weights = dict(zip(names[:2], (1, -1), strict=False))
         raise InputError(
-            f"contrasts must name coefficients; got {shown(name)}, and there are {listing(names)}."
+            f"contrasts must name coefficients; got {shown(name)}, and there are {listing(names)}. "
+            f"A combination has weights by name, such as {weights}."
         )
     return names.index(name)
 
