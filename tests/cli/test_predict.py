@@ -271,12 +271,16 @@ def test_intervals_that_a_model_cannot_have_are_refused_before_a_row(csv_file, t
 def test_exposures_that_cannot_be_used_are_counted(csv_file, tmp_path, call):
     out, rows = tmp_path / "counts.json", tmp_path / "rows.csv"
     fit(call, csv_file, out, "--target", "claims", "--model", "poisson", "--exposure", "years")
-    rows.write_text("age,years,region\n50,0.5,north\n50,-1,north\n50,,north\n,1,north\n")
+    years = ("0.5", "-1", "", "inf", "0")
+    rows.write_text(
+        "age,years,region\n,1,north\n" + "".join(f"50,{each},north\n" for each in years)
+    )
     answer = call("predict", out, rows, "--exposure", "years")
-    assert [cell == "" for cell in cells(answer.out)] == [False, True, True, True]
+    assert [cell == "" for cell in cells(answer.out)] == [True, False, True, True, True, False]
+    assert cells(answer.out)[-1] == "0.0"
     assert " ".join(answer.err.removeprefix(SIMULATED).split()) == (
-        "3 rows have no prediction, since cells are empty, unreadable or of void levels, or "
-        "exposures not above 0, in columns of the model: age (1), years (2)."
+        "4 rows have no prediction, since cells are empty, unreadable or of void levels, or "
+        "exposures below 0 or infinite, in columns of the model: age (1), years (3)."
     )
 
 

@@ -129,6 +129,16 @@ def test_offsets_that_are_no_numbers_are_counted_by_column():
     np.testing.assert_array_equal(np.concatenate(marks), [0.0, np.nan, np.inf, np.inf])
 
 
+def test_predictions_without_exposure_are_zero_and_with_an_infinite_one_missing():
+    exposure = np.array([0.0, -1.0, np.nan, np.inf, 2.0])
+    rates = tg.PoissonRegression(solver=FEW_ROUNDS, **BUDGET).fit(X, COSTS**2, exposure=EXPOSURE)
+    found = rates.predict(X[:5], exposure=exposure)
+    np.testing.assert_array_equal(np.isnan(found), [False, True, True, True, False])
+    assert found[0] == 0.0 < found[4]
+    line = tg.LinearRegression(solver=FEW_ROUNDS, **BUDGET).fit(X, COSTS, offset=OFFSET)
+    assert np.isnan(line.predict(X[:2], offset=[np.inf, -np.inf])).all()
+
+
 REFUSED = [
     (tg.LinearRegression, {"exposure": EXPOSURE}, "exposure must be None for a LinearRegression"),
     (tg.PoissonRegression, {"exposure": EXPOSURE, "offset": OFFSET}, "offset must be None if"),

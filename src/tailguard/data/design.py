@@ -35,8 +35,7 @@ from tailguard.data.terms.term import Cells
 Role: TypeAlias = Literal[
     "feature", "levels", "date", "target", "labels", "exposure", "offset", "weight"
 ]
-"""The use of a column: numeric feature, declared levels, dates, target of numbers or of labels,
-exposure or offset of the score, or weight of the record."""
+"""What a column is: a numeric feature, levels, dates, a target of numbers or labels, or beside."""
 
 Marks: TypeAlias = tuple[Features, *tuple[FloatArray | None, ...]]
 """Marks of the features, the target, the offset and the weight; None for an absent column."""
@@ -324,15 +323,21 @@ def with_offset(
     score: FloatArray, X: Any, exposure: Any, offset: Any, schema: Schema | None = None
 ) -> FloatArray:
     """Return scores plus the given offset or exposure, or else the declared one."""
-    added = offset_given(exposure, offset)
-    if added is None and schema is not None:
-        added = offset_given(schema.exposure, schema.offset)
+    declared = None if schema is None else offset_given(schema.exposure, schema.offset)
+    added = offset_given(exposure, offset) or declared
     if added is None:
         return score
     if isinstance(name := added.column, str):
         added = Offset(added.role, name, column_of(X, name))
     with np.errstate(all="ignore"):  # no warnings about the user's rows
-        return (score.T + offset_numbers(added, len(score))).T
+        return (score.T + numbers_of_predictions(added, len(score))).T
+
+
+def numbers_of_predictions(offset: Offset, n_rows: int) -> FloatArray:
+    """Return what predictions add to scores: minus infinity without exposure, NaN if infinite."""
+    numbers = offset_numbers(offset, n_rows)
+    no_exposure = (numbers == -np.inf) & (offset.role == "exposure")
+    return np.where(np.isfinite(numbers) | no_exposure, numbers, np.nan)
 
 
 def column_of(X: Any, name: str) -> Any:

@@ -200,8 +200,9 @@ class PowerVariance(Loss):
         return np.isfinite(targets) & (targets >= 0)
 
     def mean(self, score: ArrayLike) -> FloatArray:
-        """Return the expected target."""
-        return np.exp(bounded_exponent(score))
+        """Return the expected target: zero at a score of minus infinity, without exposure."""
+        expected: FloatArray = np.exp(bounded_exponent(score)) * np.greater(score, -np.inf)
+        return expected
 
 
 class RecordLoss:

@@ -52,7 +52,7 @@ from tailguard.data.design import (
     column_of,
     feature_cells,
     feature_marks,
-    offset_numbers,
+    numbers_of_predictions,
 )
 from tailguard.data.readers.opening import opened_path, opened_table
 from tailguard.data.readers.parquet import is_parquet
@@ -209,7 +209,7 @@ class _MissingPredictions:
             cells = [f"{name} ({count})" for name, count in self.cells.items()]
             where = f"in columns of the model: {listing(cells)}" if cells else "beside the features"
             subject = "1 row has" if self.n_rows == 1 else f"{self.n_rows} rows have"
-            exposures = ", or exposures not above 0," if "exposure" in self.observed else ""
+            exposures = ", or exposures below 0 or infinite," if "exposure" in self.observed else ""
             yield (
                 f"{subject} no prediction, since cells are empty, unreadable or of void levels"
                 f"{exposures} {where}."
@@ -233,8 +233,8 @@ def _unusable_beside(piece: Table, observed: dict[str, str]) -> dict[str, int]:
     counts = {}
     for role, name in observed.items():
         kind: Any = role
-        numbers = offset_numbers(Offset(kind, name, column_of(piece, name)), piece.n_rows)
-        counts[name] = int((~np.isfinite(numbers)).sum())
+        numbers = numbers_of_predictions(Offset(kind, name, column_of(piece, name)), piece.n_rows)
+        counts[name] = int(np.isnan(numbers).sum())
     return counts
 
 
