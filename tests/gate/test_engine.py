@@ -5,8 +5,9 @@ import pytest
 
 import tailguard as tg
 from tailguard.gate import Gate
-from tailguard.gate.engine import run
+from tailguard.gate.engine import count_fit, run
 from tailguard.gate.plan import Problem
+from tailguard.privacy.events import Gaussian
 from tailguard.report.content import Stated
 from tailguard.solvers.hard_thresholding import HardThresholding
 from tailguard.solvers.registry import make_solver
@@ -91,3 +92,19 @@ def test_a_result_prints_whatever_the_noise_is_of():
 def test_a_printed_plan_is_its_explanation():
     plan = make_solver("whitened-newton").plan(Problem(tg.losses.Squared(), 1_000, 3), GUARANTEE)
     assert str(plan) == plan.explain()
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "said"),
+    [
+        (tg.ApproxDP(1.0, 1e-6), r"epsilon = 1\.4\d+ at delta = 1e-06 together"),
+        (tg.GDP(0.3), "mu = 0.4243 together"),
+    ],
+)
+def test_the_second_fit_of_an_object_warns_of_what_both_cost_and_no_other_does(guarantee, said):
+    event, fits = Gaussian(guarantee.gaussian_mu()), []
+    count_fit(fits, event, guarantee)
+    with pytest.warns(tg.BudgetWarning, match=said):
+        count_fit(fits, event, guarantee)
+    count_fit(fits, event, guarantee)
+    assert fits == [event] * 3

@@ -13,7 +13,7 @@ from tailguard.checks import BudgetError, InputError
 from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
-from tailguard.gate.record_check import MOST_PLANS, RESTS_ON, SURELY, RecordRule
+from tailguard.gate.record_check import MOST_PLANS, RESTS_ON, SURELY, TOLD, RecordRule
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.unit import Unit
 from tailguard.solvers.registry import SOLVERS, make_solver, plan_for
@@ -345,6 +345,10 @@ def test_a_search_counts_once_before_its_tries():
 
 def test_surely_is_a_chance_of_one_in_a_million():
     assert math.erfc(SURELY / math.sqrt(2.0)) / 2.0 < 1e-6
+
+
+def test_noise_alone_tells_of_void_records_in_about_one_count_of_a_thousand():
+    assert 5e-4 < math.erfc(TOLD / math.sqrt(2.0)) / 2.0 < 2e-3
 
 
 def test_the_gate_keeps_the_share_that_was_told_unless_noise_explains_the_others():

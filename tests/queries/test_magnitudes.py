@@ -71,3 +71,8 @@ def test_extreme_records_are_counted(value):
 def test_edges_that_bound_no_cells_are_refused(edges):
     with pytest.raises(tg.InputError, match="edges must be positive and increasing"):
         CountMagnitudes(Units.raw(2, intercept=False), edges)
+
+
+def test_magnitudes_of_anything_else_are_refused():
+    with pytest.raises(tg.InputError, match="of must be"):
+        CountMagnitudes(Units.raw(2, intercept=False), EDGES, "pairs")
