@@ -14,7 +14,12 @@ from tailguard.solvers.newton.allocation import (
     REGIMES,
     shares_for,
 )
-from tailguard.solvers.newton.schedule import CORRECTION, CORRECTION_OF_LIKELIHOOD, stages_for
+from tailguard.solvers.newton.schedule import (
+    CORRECTION,
+    CORRECTION_OF_BOUNDED,
+    CORRECTION_OF_LIKELIHOOD,
+    stages_for,
+)
 
 PLANNED = REGIMES["conditional mean"].shares["debiasing"]
 FEW = REGIMES["few records"].below["fixed"]
@@ -73,7 +78,7 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     assert "second moments" in faint
     shares, above = plan(name, 1.01 * border)
     assert (shares.correction > 0.0) == (name == "poisson")
-    assert ("variance" in above) == (name not in ("squared", "poisson"))
+    assert ("variance" in above) == (name == "logistic")
     assert ("curvature" in above) == bends
     assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
@@ -126,7 +131,16 @@ def test_contributions_are_corrected_where_curvature_stands_out(n_features, budg
 def test_the_correction_of_contributions_spends_its_whole_share():
     assert sum(CORRECTION.values()) == pytest.approx(1.0)
     assert sum(CORRECTION_OF_LIKELIHOOD.values()) == pytest.approx(1.0)
-    assert plan("huber", 1e6)[0].correction == 0.0
+    assert sum(CORRECTION_OF_BOUNDED.values()) == pytest.approx(1.0)
+
+
+def test_bounded_slopes_keep_more_than_half_of_the_rest_for_their_rounds():
+    """Others leave nine tenths to the correction, which removes what clipping residuals biases."""
+    limit = from_on("correction of bounded slopes", N_FEATURES)
+    assert plan("huber", 0.99 * limit)[0].correction == 0.0
+    shares, spent = plan("huber", 1e6)
+    rounds = sum(share for stage, share in spent.items() if stage.startswith("rounds of"))
+    assert shares.correction == pytest.approx(0.4 * (shares.correction + rounds))
 
 
 def from_on(regime, n_features):

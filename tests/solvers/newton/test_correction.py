@@ -125,7 +125,7 @@ def test_what_was_planned_without_a_correction_stays_as_it_is():
     *_, fit = fits(session, *find_units(session, columns_of(session.problem)))
     assert fit.estimate.settled
     assert not fit.estimate.unresolved.any()
-    assert correct(example_run(tg.losses.Huber(1.0)), fit) is fit
+    assert correct(example_run(tg.losses.LpLoss(4.0)), fit) is fit
 
 
 @pytest.mark.parametrize(("edge", "floor"), [(0.0, 0.1), (0.5, 0.175), (1.0, 0.35), (9.0, 0.35)])

@@ -13,7 +13,6 @@ from support.fits import plain_fit, reserved
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem
 from tailguard.queries.second_moments import SecondMoments
-from tailguard.queries.units import Units
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.clipping import Clipping, SlopeDistribution
@@ -22,7 +21,6 @@ from tailguard.solvers.newton.debiasing import (
     ROW_LIMIT,
     _corrected,
     _shrunk_error,
-    _symmetric_bias,
     debias,
     directions,
 )
@@ -209,14 +207,6 @@ def test_where_residuals_look_symmetric_the_constant_counts_how_far_they_may_lea
     assert leaning.std[0] > 8.0
     assert leaning.std[1] == honest.std[1]
     assert (leaning.bias == honest.bias).all()
-
-
-def test_without_a_constant_all_that_is_lost_may_lean_along_the_mean_row():
-    fit = debiased(1.0, 5.0).fit
-    slopes, units = fit.clipping.slopes, Units.raw(2, intercept=False)
-    bare = replace(fit, geometry=replace(fit.geometry, units=units, shift=0.25))
-    assert _symmetric_bias(fit, 2.0) == slopes.bias_std(2.0)
-    assert _symmetric_bias(bare, 2.0) == 0.5 * slopes.lost(2.0)
 
 
 def test_what_is_not_corrected_counts_in_the_standard_errors(monkeypatch):

@@ -73,8 +73,6 @@ REGIMES = {
     "conditional mean": Regime("residual corrected", {
         "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
     }),
-    # Clipping bias is kept, or slopes are bounded anyway.
-    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
     # Curvature varies and is released; the constant gives its first value.
     "likelihood": Regime("likelihood", {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
@@ -97,7 +95,7 @@ REGIMES = {
     # debiased. A likelihood's curvature is weighted, so it has more noise (training family: T41,
     # T19, T23, T47).
     "whitening only": Regime("residual", {
-        "debiasing": 0.0, "variance": 0.0,
+        "debiasing": 0.0,
     }, below={"height**1.5": 4.2}),
     "whitening only of a likelihood": Regime("likelihood", {
         "curvature": 0.0, "debiasing": 0.0, "variance": 0.0, "curvature_phases": (),
@@ -113,9 +111,8 @@ REGIMES = {
     # With more budget, bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
-    # Intervals of the mean need the correction by contributions. It needs a budget at which second
-    # moments of contributions are at least about as large as their noise.
-    "squares": Regime("squares", {"variance": 0.0}),
+    # Intervals of losses of a residual need the correction by contributions.
+    "no variance of residuals": Regime("residual", {"variance": 0.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
     # from rounds. Exposures and weights need it most (benchmarks/bench_exposures.py).
     "correction of a likelihood": Regime("likelihood", {
@@ -140,8 +137,15 @@ REGIMES = {
     # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
     # times their stated noise from the best fit.
-    "correction": Regime("squares", {
+    # Second moments of contributions have to be at least about as large as their noise.
+    "correction": Regime("settled corrected", {
         "correction": 0.6, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
+    }, above={"fixed": 2000.0, "size**1.5": 9.0}),
+    # Bounded slopes of residuals need no correction for predictions, but for intervals. More would
+    # make predictions of quantiles worse, and less makes intervals of medians wider (12 real
+    # tables).
+    "correction of bounded slopes": Regime("settled bounded", {
+        "correction": 0.4,
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
     # With many records rounds come close to the fit with little budget, and intervals are shorter
     # the more is left to the correction. With fewer, noisier rounds lose up to two thirds
@@ -149,6 +153,8 @@ REGIMES = {
     "correction with many records": Regime("amounts", {
         "correction": 0.9,
     }, above={"fixed": 2000.0, "size**1.5": 320.0}),
+    # Clipping bias is kept, or slopes are bounded anyway.
+    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
 }  # fmt: skip
 # A unit of n * mu and the largest number of rounds, for residuals and for likelihoods. There are
 # 8 * (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the
@@ -239,18 +245,19 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     """Return the words, as used in ``Regime.losses``, that are true of the loss and the plan."""
     link = problem.link
     bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
-    squares = fits_squares(problem, robust=robust)
+    settled = link.residual and settles(problem, robust=robust)
     counts = link.log and problem.scored is not None and problem.scored.canonical
     facts = {
         "residual": link.residual,
         "bounded": bounded,
-        "squares": squares,
+        "settled": settled,
         "corrected": not robust and not bounded,
         "kept": robust or bounded,
         "likelihood": link.curved,
         "log": link.log,
         "counts": counts,
-        "amounts": squares or (link.log and problem.scored is not None and not counts),
+        "amounts": (settled and not bounded)
+        or (link.log and problem.scored is not None and not counts),
         "outcomes": not link.scaled,
         "alike": not (problem.has_offset or problem.has_weights),
         "sampled": sampled,
@@ -258,12 +265,13 @@ def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     return {word for word, holds in facts.items() if holds}
 
 
-def fits_squares(problem: Problem, *, robust: bool) -> bool:
-    """Whether squared residuals are fitted, for the conditional mean."""
+def settles(problem: Problem, *, robust: bool) -> bool:
+    """Whether what a fit of residuals converges to does not depend on clip levels.
+
+    Noise moves these, so other fits, such as those of powers above two, have no intervals.
+    """
     loss = problem.scored
-    if robust or loss is None or not loss.link.residual:
-        return False
-    return math.isinf(loss.slope_bound()) and math.isfinite(loss.curvature_bound())
+    return not robust and loss is not None and math.isfinite(loss.curvature_bound())
 
 
 def rounds_for(size: int, budget: float, unit: float, most: int) -> tuple[int, ...]:

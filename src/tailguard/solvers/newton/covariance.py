@@ -4,11 +4,12 @@ The variance ``V`` of the clipped gradient is released as second moments weighte
 With ``c`` the curvature of that gradient, coefficients have the variance ``V / (n c**2)`` from
 sampling. The known variance of the noise is added.
 
-If residuals are skewed, clipping may leave a bias in the debiased directions. Histograms estimate
-its size, and its square is added to the variance. This widens intervals at least as much as such a
-bias requires: with ``b`` the bias and ``v`` the variance, a normal interval of variance
-``v + b**2`` covers more often than an interval of variance ``v`` covers without bias. Clipping also
-moves the coefficient of a column if residuals are large in the rows where that column is large.
+Fits of a residual have the errors of the correction by contributions; what follows is for
+likelihoods without that correction. If targets are skewed, clipping may leave a bias in the
+debiased directions. Histograms estimate its size, and its square is added to the variance. This
+widens intervals at least as much as such a bias requires: with ``b`` the bias and ``v`` the
+variance, a normal interval of variance ``v + b**2`` covers more often than an interval of variance
+``v`` covers without bias.
 
 Reference
 ---------
@@ -19,7 +20,6 @@ and Stein 1961 (shrinkage of a release towards an estimate from histograms).
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -29,7 +29,6 @@ from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, TOTAL_ERROR, Solutio
 from tailguard.losses.base import Link
 from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.scaling.units import LEVELS
-from tailguard.solvers.newton import debiasing
 from tailguard.solvers.newton.choices import EXTRA_BOUND
 from tailguard.solvers.newton.correction.estimate import moved_far
 from tailguard.solvers.newton.newton import FitSession
@@ -57,24 +56,14 @@ UNRESOLVED = 0.3
 # error: on training tasks by 6 to 13 % of the slope if .7 to 2.8 % of the values lie beyond the
 # bounds (T35, T09, T05).
 BENT = 3.0
-# The largest share of the records that noise may hide in a bin beyond the farthest residual that
-# was seen, with and without a constant. With lognormal residuals, 80 to 90 % of the 95 % intervals
-# of a constant held it above the first share (log-sd .3 and 1), and 98 % or more below it (log-sd
-# .6 to 1.2), but fewer if residuals were heavier (1.4 and 1.7). Without a constant, skewness is
-# judged about zero. Then, for columns whose mean is not zero, 79 to 85 % of the intervals held the
-# slope at .014 (log-sd 1), and 95 % or more at .004.
-LARGEST_HIDDEN = (0.02, 0.005)
-# The largest relative excess of squared residuals along a column over the estimate from histograms.
-# On T5s and T08 it is 1 to 1.7 for the column with which residuals grow, and .2 for others.
-# Clipping moves the coefficient of that column by 3 to 12 standard errors.
-UNEVEN = 0.75
+# The largest share of the records that noise may hide in a bin beyond the farthest slope that was
+# seen. With lognormal residuals, 80 to 90 % of the 95 % intervals of a constant held it above this
+# share (log-sd .3 and 1), and 98 % or more below it (log-sd .6 to 1.2), but fewer if residuals were
+# heavier (1.4 and 1.7).
+LARGEST_HIDDEN = 0.02
 # The largest mean of slopes beyond the histogram, as a share of the mean curvature. From .08 on,
 # errors on two real tables were 2 to 6 times the stated ones; below, on others, at most 2.5 times.
 UNSEEN_SLOPE = 0.07
-# The least part of the second moment of rows that their cut leaves, for a loss of residuals with
-# bounded slopes. On nine real tables, cut to 4,000 records of eight columns, intervals of medians
-# and of 90 % quantiles held 80 % of 206 slopes of the tables' own fits below it, 91 % of 280 above.
-LEAST_KEPT_OF_ROWS = 0.8
 # If the curvature of log-odds was not released, intervals need at least this share of the rarer
 # outcome. On simulated tables of two columns (3,000 to 8,000 records, epsilon 0.5 and 1), 66 % of
 # 726 intervals held the truth for shares of 0.03 to 0.1; with eight columns 91 % of 554 for 0.33.
@@ -85,7 +74,8 @@ RARE_BASELINE = "fewer records have the baseline of this column than the budget 
 UNRESOLVED_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large the part of its column is that others do not explain"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
-UNSETTLED = "a few records reach so far that the corrected fit did not settle"
+UNSETTLED = "the rounds of the correction did not settle"
+HIDDEN_TAIL = "noise hides how far residuals reach, and whether they are skewed"
 STILL_MOVING = "rounds moved it too far to tell its error"
 
 Reasons = list[tuple[BoolArray, str]]
@@ -215,12 +205,7 @@ def no_intervals(session: FitSession, fit: Fit) -> str | None:
     clipped = slopes.seen and fit.clipping.slope_limit < slopes.reach
     if clipped and abs(slopes.unseen) > UNSEEN_SLOPE * weight:
         return "noise hides how large the largest targets are, and these move the fit"
-    return debiasing.why_clipping_matters(fit, _largest_hidden(geometry))
-
-
-def _largest_hidden(geometry: Geometry) -> float:
-    """Return the largest share of records that noise may hide in a bin beyond the seen ones."""
-    return LARGEST_HIDDEN[0 if geometry.units.intercept else 1]
+    return None
 
 
 def _rare_outcomes(geometry: Geometry) -> bool:
@@ -239,11 +224,9 @@ def far_rows_still_matter(fit: Fit) -> bool:
     lognormal columns held the coefficients. In other tasks it cuts at most one column in 57, and
     95 % of 1,600 intervals hold.
     """
-    geometry, rows = fit.geometry, fit.clipping.rows
+    geometry = fit.geometry
     if geometry.loss.link.scaled:  # rounds of other losses converge
-        kept = rows.second_moment(fit.clipping.row_limit, math.inf)
-        least = LEAST_KEPT_OF_ROWS * rows.second_moment(math.inf, math.inf)
-        return fit.clipping.slopes.of_bounded_residual_loss and kept < least
+        return False
     farthest, (_, farther) = FEATURE_BOUNDS[Link.LOGIT][-1], EXTRA_BOUND[Link.LOGIT]
     # A tenth of the columns lies between the tasks that converge and those that do not.
     cuts = geometry.bound == farthest and float(geometry.often_beyond.mean()) > 0.1
@@ -269,17 +252,16 @@ def covariances(
             noise_root = fit.geometry.matrix @ fit.noise
             noise = noise_root @ noise_root.T
             if with_sampling:
-                variance = gradient_variance(session, fit)
-                total = whole_covariance(session, fit, variance)
+                total = whole_covariance(session, fit)
                 # A correction may amplify the noise.
                 values, directions = np.linalg.eigh(noise - total)
                 total = total + (directions * np.maximum(values, 0.0)) @ directions.T
                 # Set both or neither: a covariance is not shown without the reasons.
-                whole, hidden = total, withheld(fit, variance, np.sqrt(np.diag(total)))
+                whole, hidden = total, withheld(fit, np.sqrt(np.diag(total)))
     return noise, whole, hidden
 
 
-def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons:
+def withheld(fit: Fit, std: FloatArray) -> Reasons:
     """Return which standardised weights have no known variance, once for each reason.
 
     A bound cuts values beyond it, so it changes the slope of a column by a share of that slope.
@@ -293,27 +275,18 @@ def withheld(fit: Fit, variance: "GradientVariance", std: FloatArray) -> Reasons
     inverse = geometry.matrix @ geometry.matrix[columns].T
     moves = np.abs(inverse * (fit.weights[columns] / np.diag(inverse[columns])))
     beyond = np.asarray((moves > BENT * std[:, None]).any(axis=1))
-    uneven = np.zeros(beyond.size, dtype=bool)
-    if geometry.loss.link.residual and slopes.seen and slopes.skewed:
-        squares = np.maximum((geometry.matrix**2).sum(axis=1), 1e-300)
-        excess = (geometry.matrix @ variance.excess * geometry.matrix).sum(axis=1) / squares
-        uneven = excess > max(UNEVEN, 2.0 * variance.noise_std)
-    noise_hides = slopes.seen and slopes.distribution.hidden > _largest_hidden(geometry)
+    noise_hides = slopes.seen and slopes.distribution.hidden > LARGEST_HIDDEN
     tail_hidden = (share_of_constant(fit, std) > UNRESOLVED) & noise_hides
     far = np.zeros(beyond.size, dtype=np.bool_)
     if geometry.loss.link.curved:  # if no curvature was released, that of the first constant counts
         start = fit.iterates[0].start if fit.curvature_of is None else fit.curvature_of
         far = moved_far(fit.weights - start, std)
-    reasons = [
+    return [
         (beyond, "many values of its column, or of one that moves it, lie beyond the bounds"),
         (~geometry.left_out & geometry.whitening.hides(UNRESOLVED), RAISED_COLUMN),
-        (uneven, "residuals are skewed, and larger where its column is"),
-        (tail_hidden, debiasing.HIDDEN_TAIL),
+        (tail_hidden, HIDDEN_TAIL),
         (far, STILL_MOVING),
     ]
-    if debiasing.uneven_power(fit, variance.excess, variance.noise_std):
-        reasons.append((np.ones(beyond.size, dtype=bool), debiasing.MOVED_BY_CLIPPING))
-    return reasons
 
 
 def share_of_constant(fit: Fit, std: FloatArray) -> FloatArray:
@@ -330,45 +303,24 @@ def share_of_constant(fit: Fit, std: FloatArray) -> FloatArray:
     return np.asarray(along**2 * variance / np.maximum(std**2, 1e-300))
 
 
-def whole_covariance(session: FitSession, fit: Fit, variance: "GradientVariance") -> FloatArray:
+def whole_covariance(session: FitSession, fit: Fit) -> FloatArray:
     """Covariance from sampling and noise in standardised weights.
 
     Along the debiased directions it is that of the correction before shrinkage. The shrinkage
     factor depends on the noise, too, so a shrunk correction varies by more than the factor says.
     """
-    geometry, clipping, slopes = fit.geometry, fit.clipping, fit.clipping.slopes
-    covariance = variance.matrix / (session.problem.n_rows * clipping.curvature**2)
+    geometry, clipping = fit.geometry, fit.clipping
+    covariance = gradient_variance(session, fit) / (session.problem.n_rows * clipping.curvature**2)
     stretch = np.sqrt(geometry.whitening.variance_inflation)
     covariance = fit.damping @ (covariance * np.outer(stretch, stretch)) @ fit.damping.T
     covariance = covariance + fit.noise @ fit.noise.T
     if fit.correction is not None:
         covariance = fit.correction.covariance(covariance)
-    if slopes.of_bounded_residual_loss:
-        # If residuals are skewed, slopes cut below their own bound have another optimum.
-        constant = geometry.constant * slopes.missed(clipping.slope_limit) / clipping.curvature
-        covariance += constant @ constant.T
     return np.asarray(geometry.matrix @ covariance @ geometry.matrix.T)
 
 
-@dataclass(frozen=True, eq=False)
-class GradientVariance:
-    """Variance of the clipped gradient in whitened coordinates.
-
-    Attributes
-    ----------
-    matrix
-        The estimate.
-    excess, noise_std
-        The released variance less that from histograms, as a share of the latter, and its noise.
-    """
-
-    matrix: FloatArray
-    excess: FloatArray
-    noise_std: float
-
-
-def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
-    """Release the variance of the clipped gradient, if the plan has that stage.
+def gradient_variance(session: FitSession, fit: Fit) -> FloatArray:
+    """Release the variance of the clipped gradient, in whitened coordinates, if that is planned.
 
     Histograms estimate it as well, if residuals do not depend on the row. The release corrects this
     estimate, shrunk by its noise.
@@ -382,7 +334,7 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     by_histograms /= session.evenness
     identity = np.eye(width)
     if "variance" not in session.stages:
-        return GradientVariance(by_histograms * identity, 0.0 * identity, 0.0)
+        return by_histograms * identity
     stage = session.stages["variance"]
     weighting = Weighting(kind="squared-slope", slope_limit=slope_limit)
     query = SecondMoments(view, limit, limit, weighting)
@@ -392,5 +344,4 @@ def gradient_variance(session: FitSession, fit: Fit) -> GradientVariance:
     total_noise = noise_std**2 * width * (width + 1) / 2.0
     values, vectors = np.linalg.eigh(identity + shrunk(excess.ravel(), total_noise) * excess)
     # Along every direction the variance is at least a tenth of that from histograms.
-    matrix = by_histograms * (vectors * np.maximum(values, 0.1)) @ vectors.T
-    return GradientVariance(np.asarray(matrix), excess, noise_std)
+    return np.asarray(by_histograms * (vectors * np.maximum(values, 0.1)) @ vectors.T)

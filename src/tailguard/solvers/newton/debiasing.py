@@ -4,11 +4,6 @@ Skewed residuals bias the constant, and a spread that grows with the mean biases
 Two coordinates get little noise, so residuals can be clipped far higher than in all directions, and
 the level grows with ``n * mu``.
 
-A fit of a power of the residual above two follows its largest residuals, and noise allows a clip
-level of hardly two standard deviations. Clipping leaves its optimum only if residuals are symmetric
-and alike in all rows, and its variance only if no far residuals decide it. Elsewhere, and if noise
-hides which it is, such a fit has no intervals.
-
 Increments between levels are released jointly, with shares of ``mu**2`` in proportion to their
 widths. Then their sum has the noise of the top level alone; no other shares give less.
 
@@ -51,16 +46,6 @@ CAP, LEAST_CURVATURE = 8.0, 0.1
 # mean absolute excess over the level. That excess comes from the histogram, whose hidden tail is an
 # upper estimate. The shares were chosen on simulated tasks.
 CLIPPED_SHARES = (0.7, 0.08)
-# The largest variance of a step without clipping over that of a clipped one, by the seen residuals.
-# In fits of four columns it is 1 to 2.3 with normal residuals, and mostly more with t(3) ones.
-LARGEST_CLIPPED = 2.5
-# The largest relative excess of squared residuals along any direction over the estimate from
-# histograms. In the same fits of 40,000 records it is at most .2 where residuals are alike in all
-# rows, and .3 to .7 where a square is left out. It counts beyond the largest eigenvalue of its
-# noise.
-UNEVEN_ROWS = 0.3
-HIDDEN_TAIL = "noise hides how far residuals reach, and whether they are skewed"
-MOVED_BY_CLIPPING = "residuals are skewed, uneven or far: clipping them moves a fit of this power"
 
 
 def debias(session: FitSession, fit: Fit) -> Fit:
@@ -107,7 +92,7 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     variance_of_one = slopes.upper_variance(levels[chosen])
     sampling = np.diag(inverse @ inverse.T) * variance_of_one / (n_rows * session.evenness)
     if not slopes.skewed:
-        sampling[0] += (_symmetric_bias(fit, levels[chosen]) / diagonal[0]) ** 2
+        sampling[0] += (slopes.bias_std(levels[chosen]) / diagonal[0]) ** 2
     noise_root = np.linalg.norm(noise[: chosen + 1]) * inverse
     correction = Correction(
         basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
@@ -119,19 +104,6 @@ def debias(session: FitSession, fit: Fit) -> Fit:
         f"{subject} debiased; residuals beyond {limit:,g} ({farthest:.3g} of the target's "
         "scale) were cut"
     )
-
-
-def _symmetric_bias(fit: Fit, level: float) -> float:
-    """Return the possible bias of the first direction if residuals look symmetric.
-
-    If they are symmetric about their median, it is the bias that the histogram shows. About zero,
-    skewness cannot be told from location, so it is the whole mean absolute excess times the length
-    of the mean row.
-    """
-    geometry, slopes = fit.geometry, fit.clipping.slopes
-    if geometry.units.intercept or geometry.loss.link.curved:
-        return slopes.bias_std(level)
-    return math.sqrt(geometry.shift) * slopes.lost(level)
 
 
 def _corrected(
@@ -273,36 +245,3 @@ def squared_bias(
     kept = prior**2 / np.maximum(prior**2 + variance, 1e-300)
     beyond = shares / shares.max() * slopes.lost(top)
     return np.asarray((kept * above) ** 2 + kept * variance + beyond**2)
-
-
-def is_power(slopes: SlopeDistribution) -> bool:
-    """Whether residuals were seen, and the loss is a power of them above two."""
-    unbounded = slopes.loss is not None and math.isinf(slopes.loss.curvature_bound())
-    return slopes.seen and unbounded and not slopes.of_bounded_residual_loss
-
-
-def why_clipping_matters(fit: Fit, largest_hidden: float) -> str | None:
-    """Return why clipping may move a fit of a power by standard errors; None if it does not.
-
-    ``largest_hidden`` is the largest share of records that noise may hide beyond the seen ones.
-    """
-    slopes = fit.clipping.slopes
-    if not is_power(slopes):
-        return None
-    whole, clipped = (_variance(slopes, h) for h in (math.inf, fit.clipping.slope_limit))
-    if slopes.skewed or whole > LARGEST_CLIPPED * clipped:
-        return MOVED_BY_CLIPPING
-    return HIDDEN_TAIL if slopes.distribution.hidden > largest_hidden else None
-
-
-def _variance(slopes: SlopeDistribution, limit: float) -> float:
-    """Variance of a step along a coordinate of unit variance, times the number of records."""
-    return slopes.variance(limit) / max(slopes.curvature(limit), 1e-300) ** 2
-
-
-def uneven_power(fit: Fit, excess: FloatArray, noise_std: float) -> bool:
-    """Whether squared residuals of a fit of a power are larger along some direction of rows."""
-    if not is_power(fit.clipping.slopes):
-        return False
-    largest = float(np.linalg.eigvalsh(excess).max())
-    return largest > max(UNEVEN_ROWS, noise_level(noise_std, len(excess)))

@@ -29,7 +29,7 @@ from tailguard.solvers.limits import is_asymmetric
 from tailguard.solvers.newton.allocation import (
     MOSTLY_NOISE,
     corrected_from,
-    fits_squares,
+    settles,
     shares_for,
 )
 from tailguard.solvers.newton.schedule import Shares, stages_for
@@ -53,6 +53,7 @@ USEFUL = 2.0
 LARGEST_NOISE = 0.1
 LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
+CLIPPED = "clip levels, which noise moves, decide where this fit ends"
 """Why no coefficient has an interval, by public numbers."""
 UNPREDICTED = "this budget would do for typical columns; what these columns need is not predicted"
 """Replaces a remedy where the prediction has failed."""
@@ -204,9 +205,11 @@ def why_no_interval(
     ``weight`` is the mean weight of records, as a part of the bound of weights. ``problem.n_rows``
     is the total weight.
     """
+    if problem.link.residual and not settles(problem, robust=robust):
+        return CLIPPED
     if problem.n_rows * guarantee.gaussian_mu() < _noise_seen(problem):
         return with_remedy(LITTLE, problem, guarantee, robust=robust, weight=weight)
-    if fits_squares(problem, robust=robust):
+    if problem.link.residual:
         return with_remedy(FAR_RECORDS, problem, guarantee, robust=robust, weight=weight)
     return None
 
@@ -222,12 +225,12 @@ def with_remedy(
 ) -> str:
     """Add to the reason for no intervals how many records, or which epsilon, would give some.
 
-    Fits of squares and of a log link have intervals if they are corrected; fits of others, also if
-    noise leaves enough to be seen. A correction is planned by the number of records, and dropped if
-    their total weight is small.
+    Fits of residuals and of a log link have intervals if they are corrected; fits of outcomes, also
+    if noise leaves enough to be seen. A correction is planned by the number of records, and dropped
+    if their total weight is small.
     """
     needed = max(corrected_from(problem, robust=robust), MOSTLY_NOISE / weight)
-    if not (fits_squares(problem, robust=robust) or problem.link.log):
+    if not (problem.link.residual or problem.link.log):
         needed = min(needed, _noise_seen(problem) / weight)
 
     def no_interval(promise: Guarantee) -> bool:

@@ -80,6 +80,8 @@ CORRECTION = {
     "contribution rounds": 0.56, "far contributions": 0.04,
 }  # fmt: skip
 """Releases of the correction by contributions, as shares of the budget ``mu**2`` for it."""
+CORRECTION_OF_BOUNDED = CORRECTION | {"row lengths": 0.03, "contribution rounds": 0.53}
+"""The same for bounded slopes of residuals, whose curvature is released."""
 CORRECTION_OF_LIKELIHOOD = {
     "row lengths": 0.025, "curvature of rows": 0.08, "contribution lengths": 0.03,
     "early contribution rounds": 0.11,
@@ -353,20 +355,27 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
     if shares.correction > 0.0:
         sampled = shares.sample > 0
         releases += correction_releases(
-            problem.size, shares.correction, curved=curved, sampled=sampled
+            problem.size,
+            shares.correction,
+            curved=curved,
+            sampled=sampled,
+            bounded=problem.scored is not None and math.isfinite(problem.scored.slope_bound()),
         )
     return shares.units_stages(problem, total_mu) + planned_stages(releases, total_mu)
 
 
 def correction_releases(
-    size: int, share: float, *, curved: bool, sampled: bool
+    size: int, share: float, *, curved: bool, sampled: bool, bounded: bool
 ) -> list[PlannedReleases]:
     """List the releases of the correction by contributions of ``size`` coordinates."""
     square = size * (size + 1) // 2
-    bins = (CORRECTION_LENGTHS if curved else LENGTHS_OF_SQUARES).count
+    bins = (CORRECTION_LENGTHS if curved or bounded else LENGTHS_OF_SQUARES).count
     levels = len(CORRECTION_PARTS) * size
     shares, (early, late) = CORRECTION, CORRECTION_ROUNDS
     rows, contributions = "rows", "residuals times rows"
+    if bounded:
+        shares, rows = CORRECTION_OF_BOUNDED, "rows where the slope rises"
+        contributions = "slopes times rows"
     if curved:
         shares, (early, late) = CORRECTION_OF_LIKELIHOOD, CORRECTION_ROUNDS_OF_LIKELIHOOD
         rows, contributions = "rows times the root of their curvature", "slopes times rows"

@@ -301,9 +301,12 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
     return replace(fit, clipping=clipping)
 
 
-def curvature_weighting(session: FitSession, fit: Fit) -> Weighting:
-    """Return the weighting of records by the derivative of their clipped slope."""
-    limit = fit.clipping.slope_limit
+def curvature_weighting(session: FitSession, fit: Fit, limit: float = 0.0) -> Weighting:
+    """Return the weighting of records by the derivative of their slope.
+
+    Slopes are clipped at ``limit``, or at the limit of the fit if that is larger.
+    """
+    limit = max(limit, fit.clipping.slope_limit)
     if session.problem.link.curved:
         half_step, bound = HALF_STEP, fit.geometry.largest_curvature
         limit = max(limit, bound)

@@ -34,15 +34,17 @@ import numpy as np
 
 from tailguard.array_types import BoolArray, FloatArray
 from tailguard.queries.histograms import WhitenedHistogram
-from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.queries.view import View
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS, LENGTHS_OF_SQUARES
+from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import cleaned, inflation, noise_level
 
+EQUAL = Weighting()  # every record counts fully
 # The most noise of second moments of rows and of contributions: its largest eigenvalue, the edge,
 # as a share of the mean second moment of a coordinate.
 ROWS_NOISE, CONTRIBUTIONS_NOISE = 0.5, 0.4
@@ -98,16 +100,16 @@ class Moments:
 
 
 def _release_lengths(
-    session: FitSession, view: View, state: FloatArray, name: str
+    session: FitSession, view: View, state: FloatArray, name: str, weights: Weighting = EQUAL
 ) -> NoisyDistribution:
     """Release a histogram of the lengths of rows, or of contributions.
 
     Far contributions, which would bias intervals, are sought more closely than far rows.
     """
     bins = CORRECTION_LENGTHS
-    if not session.loss.link.curved:
+    if math.isinf(session.loss.slope_bound()) and not session.loss.link.curved:
         bins = replace(LENGTHS_OF_SQUARES, unit=math.sqrt(view.width))
-    query = WhitenedHistogram(view, "length", bins)
+    query = WhitenedHistogram(view, "length", bins, weights)
     counts, noise_std = session.histograms(query, state, session.stages[name])
     read = NoisyDistribution.with_far_bins if view.times == "slope" else NoisyDistribution.of
     return read(counts, bins, noise_std)
@@ -120,8 +122,11 @@ def _release_moments(
     names: tuple[str, str],
     most_noise: float,
     lengths: NoisyDistribution | None = None,
+    weights: Weighting = EQUAL,
 ) -> Moments:
     """Release lengths, unless they are known, and second moments, at the stages ``names``.
+
+    Records count by ``weights`` times their bound.
 
     The noise of the cut moments must be small against them. Of such cuts, at least as long as the
     median, contributions take the longest, since a bin may hide a far one. Rows take the one with
@@ -130,11 +135,16 @@ def _release_moments(
     times the root of their number.
     """
     if lengths is None:
-        lengths = _release_lengths(session, view, state, names[0])
+        lengths = _release_lengths(session, view, state, names[0], weights)
     stage, squares = session.stages[names[1]], lengths.points**2
     level, least = lengths.quantile(0.5), math.inf
+    mean_weight = 1.0
+    if weights != EQUAL:
+        n_read = session.n_rows(session.stages[names[0]])
+        mean_weight = max(weights.bound * lengths.total / n_read, 1e-12)
     for candidate in map(float, lengths.levels):
-        noise_std = session.noise_of(SecondMoments(view, candidate, candidate), stage)
+        query = SecondMoments(view, candidate, candidate, weights)
+        noise_std = session.noise_of(query, stage) * weights.bound / mean_weight
         kept = max(lengths.mean(np.minimum(squares, candidate**2)), 1e-300)
         noise = noise_level(noise_std, view.width) * view.width / kept
         error = math.sqrt(view.width) * (lengths.mean(squares) / kept - 1.0)
@@ -142,8 +152,9 @@ def _release_moments(
             error += noise**2
         if candidate > level and noise <= most_noise and error <= least:
             level, least = candidate, error
-    query = SecondMoments(view, level, level)
-    return Moments(session.ask(query, state, stage), session.noise_of(query, stage), level, lengths)
+    query = SecondMoments(view, level, level, weights)
+    released = session.ask(query, state, stage) * weights.bound
+    return Moments(released, session.noise_of(query, stage) * weights.bound, level, lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,14 +237,14 @@ class Curvature:
 
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
-    """Release second moments of rows, multiplied by roots of curvatures for likelihoods."""
-    view, unit = _rows(session, fit), 1.0
+    """Release second moments of rows, weighted by curvatures unless the loss is squared."""
+    view, unit, weights = _rows(session, fit), 1.0, _weights(session, fit)
     lengths: NoisyDistribution | None = fit.clipping.rows.distribution
-    if session.loss.link.curved:
+    if session.loss.link.curved or weights != EQUAL:
         unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # so that the curvature is about one
         view, lengths = view.through(unit * view.whitening), None
     names = "row lengths", "curvature of rows"
-    moments = _release_moments(session, view, fit.weights, names, ROWS_NOISE, lengths)
+    moments = _release_moments(session, view, fit.weights, names, ROWS_NOISE, lengths, weights)
     return Curvature(unit * np.eye(view.width), moments, fit.geometry.penalty)
 
 
@@ -242,15 +253,28 @@ def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) ->
     first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
     view = _rows(session, fit)
     again = view.through(view.whitening @ first)
-    names = "row lengths again", "curvature of rows again"
-    second = _release_moments(session, again, fit.weights, names, ROWS_NOISE)
+    names, weights = ("row lengths again", "curvature of rows again"), _weights(session, fit)
+    second = _release_moments(session, again, fit.weights, names, ROWS_NOISE, None, weights)
     return Curvature(first, second, fit.geometry.penalty)
 
 
 def _rows(session: FitSession, fit: Fit) -> View:
-    """Return the view of rows whose second moments are the curvature."""
-    view = replace(fit.geometry.view, loss=session.loss)
+    """Return the view of rows whose weighted second moments are the curvature."""
+    view = loss_view(session, fit)
     return view.curved() if session.loss.link.curved else view
+
+
+def _weights(session: FitSession, fit: Fit) -> Weighting:
+    """Return the weights of rows: for bounded slopes of residuals, the rise of the slope."""
+    if not fit.clipping.slopes.of_bounded_residual_loss:
+        return EQUAL
+    return curvature_weighting(session, fit, fit.geometry.loss.slope_bound())
+
+
+def loss_view(session: FitSession, fit: Fit) -> View:
+    """Return the view of the loss that is corrected, which is not that of balanced slopes."""
+    curved, view = session.loss.link.curved, fit.geometry.view
+    return replace(view, loss=session.loss) if curved else view
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +356,7 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
 
 def contributions(session: FitSession, fit: Fit) -> View:
     """Return the view of whitened contributions."""
-    return replace(fit.geometry.view, loss=session.loss).contributions()
+    return loss_view(session, fit).contributions()
 
 
 def _power(matrix: FloatArray, power: float) -> FloatArray:
@@ -362,7 +386,7 @@ def _tail(
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
     likely, max_rows = link.curved and session.loss.canonical, session.problem.max_rows
     least = len(first) / geometry.units.target_scale / (max_rows or 1) if likely else 0.0
-    if not slopes.seen:  # for example, slopes of outcomes are bounded
+    if not slopes.seen or slopes.of_bounded_residual_loss:  # lengths of rows decide
         return Tail(lengths, np.zeros(1), np.zeros(1), least)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:

@@ -6,14 +6,19 @@ Polyak and Juditsky 1992 (the average of half steps is as good as the best of th
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
 from tailguard.queries.clip_levels import ContributionLevels
-from tailguard.solvers.newton.correction.released import TYPICAL_BIAS, Curvature, Metric
+from tailguard.solvers.newton.correction.released import (
+    TYPICAL_BIAS,
+    Curvature,
+    Metric,
+    loss_view,
+)
 from tailguard.solvers.newton.newton import SETTLED, FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit
@@ -106,7 +111,7 @@ def run_rounds(
     level = _level(metric, n_rows, stage.total_mu)
     levels = tuple(fraction * level for fraction in CORRECTION_PARTS)
     whitening = geometry.matrix @ metric.matrix
-    view = replace(geometry.view, loss=session.loss, whitening=whitening)
+    view = loss_view(session, fit).through(whitening)
     query = ContributionLevels(view, levels)
     metric_inverse = np.linalg.inv(metric.matrix)
     root = np.linalg.cholesky(curvature.inverse)  # in its coordinates the curvature is one
@@ -118,7 +123,8 @@ def run_rounds(
     position = start = fit.whitened
     shortening = StepShortening(np.eye(len(position)))
     starts, arrivals, increments, ratios = [], [], [], []
-    curved, has_sample = session.loss.link.curved, session.shares.sample > 0
+    bounded = fit.clipping.slopes.of_bounded_residual_loss
+    varies, has_sample = session.loss.link.curved or bounded, session.shares.sample > 0
     stds = session.noise_of(query, stage)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
@@ -132,7 +138,7 @@ def run_rounds(
         ratios.append(float(gradient @ gradient) / (len(position) * (noise * typical) ** 2))
         arrivals.append(position - root @ (shortening.matrix @ gradient))
         in_full = has_sample and ratios[-1] > SETTLED
-        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if curved else 1.0 if in_full else STEP
+        fraction = 1.0 / (1.0 + 2.0 * len(arrivals)) if varies else 1.0 if in_full else STEP
         position = position + fraction * (arrivals[-1] - position)
     typical_noise = noise * typical
     miss = curvature.second.noise_std**2 * len(position) / 2.0 + MISS
