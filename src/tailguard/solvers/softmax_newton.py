@@ -266,9 +266,7 @@ def _stages(problem: Problem, shares: Shares, mu: float, *, only_counts: bool) -
     if only_counts:
         return tuple(planned_stages(planned, mu))
     width = _n_free_weights(problem)
-    planned += correction_releases(
-        width, shares.correction, curved=True, sampled=False, bounded=True
-    )
+    planned += correction_releases(width, shares.correction, curved=True, sampled=False)
     stages = planned_stages(planned, mu) + shares.units_stages(_of_two(problem), mu)
     purpose = "gradients of all classes, for a Newton step each"
     return (*stages, *round_stages(shares, stages, mu, problem.size, purpose))

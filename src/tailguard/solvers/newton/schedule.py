@@ -365,7 +365,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
 
 
 def correction_releases(
-    size: int, share: float, *, curved: bool, sampled: bool, bounded: bool
+    size: int, share: float, *, curved: bool, sampled: bool, bounded: bool = False
 ) -> list[PlannedReleases]:
     """List the releases of the correction by contributions of ``size`` coordinates."""
     square = size * (size + 1) // 2

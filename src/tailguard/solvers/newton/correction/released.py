@@ -126,13 +126,11 @@ def _release_moments(
 ) -> Moments:
     """Release lengths, unless they are known, and second moments, at the stages ``names``.
 
-    Records count by ``weights`` times their bound.
-
-    The noise of the cut moments must be small against them. Of such cuts, at least as long as the
-    median, contributions take the longest, since a bin may hide a far one. Rows take the one with
-    the least error: the variance that noise adds to a Newton step, its square, plus the part of the
-    second moment beyond the cut. That part lies along between one and all directions: it counts
-    times the root of their number.
+    Records count by ``weights`` times their bound. The noise of the cut moments must be small
+    against them. Of such cuts, at least as long as the median, contributions take the longest,
+    since a bin may hide a far one. Rows take the one with the least error: the variance that noise
+    adds to a Newton step, its square, plus the part of the second moment beyond the cut. That part
+    lies along between one and all directions: it counts times the root of their number.
     """
     if lengths is None:
         lengths = _release_lengths(session, view, state, names[0], weights)
@@ -238,7 +236,7 @@ class Curvature:
 
 def release_curvature(session: FitSession, fit: Fit) -> Curvature:
     """Release second moments of rows, weighted by curvatures unless the loss is squared."""
-    view, unit, weights = _rows(session, fit), 1.0, _weights(session, fit)
+    (view, weights), unit = _rows(session, fit), 1.0
     lengths: NoisyDistribution | None = fit.clipping.rows.distribution
     if session.loss.link.curved or weights != EQUAL:
         unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # so that the curvature is about one
@@ -251,30 +249,30 @@ def release_curvature(session: FitSession, fit: Fit) -> Curvature:
 def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) -> Curvature:
     """Release the curvature again, in the metric of the first release."""
     first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
-    view = _rows(session, fit)
+    view, weights = _rows(session, fit)
     again = view.through(view.whitening @ first)
-    names, weights = ("row lengths again", "curvature of rows again"), _weights(session, fit)
+    names = "row lengths again", "curvature of rows again"
     second = _release_moments(session, again, fit.weights, names, ROWS_NOISE, None, weights)
     return Curvature(first, second, fit.geometry.penalty)
 
 
-def _rows(session: FitSession, fit: Fit) -> View:
-    """Return the view of rows whose weighted second moments are the curvature."""
-    view = loss_view(session, fit)
-    return view.curved() if session.loss.link.curved else view
+def _rows(session: FitSession, fit: Fit) -> tuple[View, Weighting]:
+    """Return the view and the weights of rows whose second moments are the curvature.
 
-
-def _weights(session: FitSession, fit: Fit) -> Weighting:
-    """Return the weights of rows: for bounded slopes of residuals, the rise of the slope."""
-    if not fit.clipping.slopes.of_bounded_residual_loss:
-        return EQUAL
-    return curvature_weighting(session, fit, fit.geometry.loss.slope_bound())
+    For bounded slopes of residuals the weight is the rise of the slope.
+    """
+    if session.loss.link.curved:
+        return loss_view(session, fit).curved(), EQUAL
+    weights = EQUAL
+    if fit.clipping.slopes.of_bounded_residual_loss:
+        weights = curvature_weighting(session, fit, fit.geometry.loss.slope_bound())
+    return fit.geometry.view, weights
 
 
 def loss_view(session: FitSession, fit: Fit) -> View:
     """Return the view of the loss that is corrected, which is not that of balanced slopes."""
-    curved, view = session.loss.link.curved, fit.geometry.view
-    return replace(view, loss=session.loss) if curved else view
+    loss = session.loss if session.loss.link.curved else fit.geometry.loss
+    return replace(fit.geometry.view, loss=loss)
 
 
 @dataclass(frozen=True, eq=False)
