@@ -23,12 +23,9 @@ from tailguard.solvers.newton.correction.correct import (
     _far_shares,
     correct,
 )
+from tailguard.solvers.newton.correction.curvature import Curvature, Moments
 from tailguard.solvers.newton.correction.estimate import Estimate
-from tailguard.solvers.newton.correction.released import (
-    Curvature,
-    Metric,
-    Moments,
-)
+from tailguard.solvers.newton.correction.metric import Metric
 from tailguard.solvers.newton.correction.rounds import run_rounds
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.schedule import CORRECTION_OF_LIKELIHOOD

@@ -11,7 +11,8 @@ import tailguard as tg
 from support.whitened import example_fit
 from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import NoisyDistribution
-from tailguard.solvers.newton.correction.released import Metric, Moments, _release_lengths, _tail
+from tailguard.solvers.newton.correction.curvature import Moments, release_lengths
+from tailguard.solvers.newton.correction.metric import Metric, _tail
 from tailguard.solvers.newton.correction.tail import Tail
 from tailguard.solvers.newton.covariance import STILL_MOVING
 from tailguard.solvers.newton.schedule import LENGTHS_OF_SQUARES
@@ -132,7 +133,7 @@ def test_far_bins_are_sought_among_contributions_and_not_among_rows(times):
         loss=session.loss, stages=session.stages, histograms=lambda *_: (counts, 10.0)
     )
     view = replace(fit.geometry.view, loss=session.loss, times=times)
-    lengths = _release_lengths(told, view, fit.weights, "contribution lengths")
+    lengths = release_lengths(told, view, fit.weights, "contribution lengths")
     assert (lengths.last > 30) == (times == "slope")
 
 

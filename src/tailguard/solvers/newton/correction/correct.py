@@ -17,16 +17,17 @@ import numpy as np
 
 from tailguard.array_types import FloatArray
 from tailguard.queries.second_moments import SecondMoments, Weighting
-from tailguard.solvers.newton.correction.estimate import Estimate
-from tailguard.solvers.newton.correction.released import (
-    TYPICAL_BIAS,
-    contributions,
-    likely_metric,
+from tailguard.solvers.newton.correction.curvature import (
     release_curvature,
     release_curvature_again,
+)
+from tailguard.solvers.newton.correction.estimate import Estimate
+from tailguard.solvers.newton.correction.metric import (
+    contributions,
+    likely_metric,
     release_metric,
 )
-from tailguard.solvers.newton.correction.rounds import Rounds, run_rounds
+from tailguard.solvers.newton.correction.rounds import TYPICAL_BIAS, Rounds, run_rounds
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit

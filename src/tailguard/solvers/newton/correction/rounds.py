@@ -13,18 +13,17 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.gate.stage import Stage
 from tailguard.queries.clip_levels import ContributionLevels
-from tailguard.solvers.newton.correction.released import (
-    TYPICAL_BIAS,
-    Curvature,
-    Metric,
-    loss_view,
-)
+from tailguard.solvers.newton.correction.curvature import Curvature, loss_view
+from tailguard.solvers.newton.correction.metric import Metric
 from tailguard.solvers.newton.newton import SETTLED, FitSession
 from tailguard.solvers.newton.schedule import CORRECTION_PARTS
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import StepShortening
 from tailguard.solvers.session import usable
 
+# The expected clipping bias along a typical direction, as a part of the mean length that the level
+# cuts off, times the root of the number of directions.
+TYPICAL_BIAS = 0.35
 STEP = 0.5  # part of a Newton step; the average of half steps is as good as that of full steps
 # The squared error of a Newton step, except for the error of the released curvature, as a share of
 # the squared distance from its start to the average.
