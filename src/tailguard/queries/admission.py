@@ -98,10 +98,11 @@ def _check_as_made(value: object, held: Mapping[str, Any]) -> None:
     if not hasattr(kind, "__post_init__"):
         return
     made = object.__new__(kind)
-    vars(made).update(held)
+    vars(made).update({name: held[name] for name in field_names(kind) & held.keys()})
     kind.__post_init__(made)
     for name, given in held.items():
-        if vars(made)[name] is not given and not _alike(given, vars(made)[name]):
+        new = vars(made).get(name, given)
+        if new is not given and not _alike(given, new):
             raise QueryError(f"{name} of {kind.__qualname__} must be as it was made; got another.")
 
 
