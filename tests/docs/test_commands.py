@@ -25,6 +25,7 @@ PUBLISHED = [
     ("docs/accuracy.md", "benchmarks/accuracy/results/accuracy.md", "make bench-accuracy"),
     ("docs/accuracy.md", "benchmarks/accuracy/results/plug_and_play.csv", "accuracy.plug_and_play"),
     ("docs/accuracy.md", f"{RESULTS}/intervals.json", "python benchmarks/bench_intervals.py"),
+    ("docs/accuracy.md", f"{RESULTS}/bounded_slopes.json", "bench_bounded_slopes.py --data"),
     ("docs/accuracy.md", f"{RESULTS}/declared.json", f"--schema --out {RESULTS}/declared.json"),
     ("docs/accuracy.md", f"{RESULTS}/permuted.json", f"--permuted --out {RESULTS}/permuted.json"),
     ("docs/accuracy.md", f"{RESULTS}/rivals.json", "python benchmarks/bench_rivals.py"),

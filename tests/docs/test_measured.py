@@ -26,15 +26,22 @@ def short(number, digits):
     return f"{number:.{digits}f}".removeprefix("0")
 
 
-def interval_lines(results="intervals"):
+NAMES = {"squared": "squares", "logistic": "outcomes", "poisson": "counts"}
+
+
+def interval_lines(results="intervals", names=NAMES):
     """Of a loss and an epsilon: tables, the share given and held, and the median width."""
-    for kind, name in (("squared", "squares"), ("logistic", "outcomes"), ("poisson", "counts")):
+    for kind, name in names.items():
         for epsilon in (1.0, 4.0):
             rows = [r for r in stored(results) if (r["loss"], r["epsilon"]) == (kind, epsilon)]
             slopes, given, held = (sum(r[k] for r in rows) for k in ("slopes", "given", "held"))
             width = statistics.median(width for row in rows for width in row["widths"])
             shares = f"{100 * given / slopes:.0f} % | {100 * held / given:.1f} %"
             yield f"| {name} | {len(rows)} | {epsilon:g} | {shares} | {width:.1f} |"
+
+
+def bounded_lines():
+    return interval_lines("bounded_slopes", {k: k for k in ("huber", "median", "0.9-quantile")})
 
 
 def declared_lines():
@@ -146,6 +153,7 @@ def cost_lines():
     [
         ("docs/accuracy.md", interval_lines),
         ("docs/accuracy.md", declared_lines),
+        ("docs/accuracy.md", bounded_lines),
         ("docs/accuracy.md", rival_lines),
         ("docs/accuracy.md", noise_lines),
         ("docs/accuracy.md", exposure_lines),
