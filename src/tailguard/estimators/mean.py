@@ -270,8 +270,7 @@ def mean(
         weight_bound=weight_bound,
         persons={"keys": person, "max_rows": max_rows},
     )
-    sizes, weighted = (table.n_records, table.n_features), table.weight is not None
-    problem = Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
+    problem = _problem_of(table, moment)
 
     def make(remaining: Guarantee) -> tuple[Choice, MeanPlan]:
         chosen = choose(method, problem, remaining, **options)
@@ -290,6 +289,12 @@ def mean(
     solved = run(choice.method, plan, gate, assumptions=notes_of_table(table), check=check)
     choice = replace(choice, plan=plan if check is None else check.whole(plan))
     return _result(solved, choice, table)
+
+
+def _problem_of(table: Inputs, moment: Moment | None) -> Problem:
+    """Return the public facts of a table, and the assumed moment."""
+    sizes, weighted = (table.n_records, table.n_features), table.weight is not None
+    return Problem(None, *sizes, moment=moment, max_rows=table.max_rows, has_weights=weighted)
 
 
 def _result(solved: Solved, choice: Choice, table: Inputs) -> MeanResult:

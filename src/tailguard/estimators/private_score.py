@@ -104,9 +104,7 @@ class PrivatelyScored:
         facts |= {"schema": model.schema_, "person": person, "max_rows": max_rows, "weight": weight}
         table = scored_inputs(X, y, model._score_of, model.certificate_.unit, **facts)
         model._labels(y)  # raises for categories without declared classes
-        is_private = model.certificate_.mode == "private"
-        if is_private and all(each is None for each in (ledger, checkpoint, random_state)):
-            warn_before_spending(NOT_COUNTED)
+        _warn_if_not_counted(model, ledger, checkpoint, random_state)
         solved, solution, _ = released(
             table,
             lambda _: statistics.of(loss, _digest(model)),
@@ -115,7 +113,7 @@ class PrivatelyScored:
             guarantee=guarantee,
             ledger=ledger,
             checkpoint=checkpoint,
-            conditions=(OF_A_RELEASED_MODEL if is_private else OF_A_SIMULATION,),
+            conditions=(_condition(model),),
             check_records=False,  # the score reports the number of usable rows
             random_state=random_state,
         )
@@ -154,6 +152,17 @@ def products_by_row(features: Features, coef: FloatArray) -> FloatArray:
     for column, weight in zip(np.ascontiguousarray(features.T), coef.T[..., None], strict=True):
         total += column * weight
     return total.T
+
+
+def _warn_if_not_counted(model: Any, *counting: Any) -> None:
+    """Warn of a score of a private model with no ledger, checkpoint or seed."""
+    if model.certificate_.mode == "private" and all(each is None for each in counting):
+        warn_before_spending(NOT_COUNTED)
+
+
+def _condition(model: Any) -> str:
+    """Return what must hold of the model for its score to be private."""
+    return OF_A_RELEASED_MODEL if model.certificate_.mode == "private" else OF_A_SIMULATION
 
 
 def _digest(model: Any) -> str:
