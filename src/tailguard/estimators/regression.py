@@ -108,7 +108,8 @@ class LinearRegression(LeastSquares):
     ----------
     target
         ``"mean"``: as ``n * epsilon`` grows, the fit converges to the conditional mean. Or
-        ``"robust"``: the fit keeps the bias of clipping skewed residuals, and has less variance.
+        ``"robust"``: the fit keeps the bias of clipping skewed residuals, and has less variance,
+        but no intervals.
     alpha
         The ridge: ``alpha`` times half the squared length of ``coef_`` is added to half the mean
         squared residual, as in ``sklearn.linear_model.TweedieRegressor(power=0)``. It is public and
@@ -210,7 +211,7 @@ class LpRegression(PrivateRegression):
     Parameters
     ----------
     p
-        The power, from 2 to 16.
+        The power, from 2 to 16. Above 2 there are no intervals.
     {shared}
 
     References

@@ -62,10 +62,10 @@ def test_squares_that_are_corrected_take_half_as_many(mu, rounds):
     assert (sum(shares.rounds), shares.correction > 0.0) == (rounds, rounds == 32)
 
 
-@pytest.mark.parametrize("variance", [0.9, 1.0])
-def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(variance):
+@pytest.mark.parametrize("moments", [0.9, 1.0])
+def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(moments):
     with pytest.raises(tg.InputError, match="shares must leave some of the budget to the rounds"):
-        stages_for(PROBLEM, Shares(variance=variance), 1.0)
+        stages_for(PROBLEM, Shares(second_moments=moments), 1.0)
 
 
 @pytest.mark.parametrize(("given", "sentence"), [

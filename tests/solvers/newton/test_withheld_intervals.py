@@ -340,4 +340,4 @@ def test_fits_whose_clip_levels_decide_where_they_end_have_no_intervals_and_say_
     made = model(epsilon=4.0, delta=1e-6, random_state=0, **given).fit(X, X.sum(axis=1))
     assert np.isnan(made.conf_int()).all()
     assert np.isfinite(made.coef_noise_std_).all()
-    assert all("clip levels, which noise moves" in reason for reason in made.reasons_)
+    assert all("depends on clip levels" in reason for reason in made.reasons_)

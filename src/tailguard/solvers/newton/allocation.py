@@ -73,10 +73,13 @@ REGIMES = {
     "conditional mean": Regime("residual corrected", {
         "second_moments": 0.06, "slopes": 0.06, "debiasing": 0.12, "diagnostic_phases": (0, 2, 3),
     }),
+    # Clipping bias is kept, or slopes are bounded anyway.
+    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
     # Curvature varies and is released; the constant gives its first value.
     "likelihood": Regime("likelihood", {
         "constant": 0.01, "second_moments": 0.06, "whitened_row_norms": 0.04, "slopes": 0.0,
-        "curvature": 0.09, "debiasing": 0.0, "diagnostic_phases": (0, 2), "curvature_phases": (2,),
+        "curvature": 0.09, "debiasing": 0.0, "variance": 0.03, "diagnostic_phases": (0, 2),
+        "curvature_phases": (2,),
     }),
     # There is one histogram of residuals, with a larger share.
     "few records": Regime("residual", {
@@ -111,8 +114,6 @@ REGIMES = {
     # With more budget, bounds of features are chosen anew, if there are any.
     "choice of bounds": Regime("within-bounds", {"bound_choice": 0.03},
                                above={"fixed": MOSTLY_NOISE}),
-    # Intervals of losses of a residual need the correction by contributions.
-    "no variance of residuals": Regime("residual", {"variance": 0.0}),
     # If curvature stands out clearly, a correction replaces the last phase; else intervals come
     # from rounds. Exposures and weights need it most (benchmarks/bench_exposures.py).
     "correction of a likelihood": Regime("likelihood", {
@@ -133,11 +134,11 @@ REGIMES = {
     "sample of a likelihood": Regime("likelihood sampled", {
         "rounds": (2, 2, 4), "diagnostic_phases": (0, 2), "curvature_phases": (2,), "early": 2,
     }),
+    # Second moments of contributions have to be at least about as large as their noise.
     # Rounds only have to come close to the fit, and each is a pass over the records. Half as many
     # rounds lose nothing (docs/trials.md). With a sample there are as many last rounds as without:
     # with six last rounds 3 of 60 fits (simulated, 2e5 records of 10 columns) ended 2.3 to 2.7
     # times their stated noise from the best fit.
-    # Second moments of contributions have to be at least about as large as their noise.
     "correction": Regime("settled corrected", {
         "correction": 0.6, "debiasing": 0.04, "rounds": (4, 4, 8, 16),
     }, above={"fixed": 2000.0, "size**1.5": 9.0}),
@@ -153,8 +154,6 @@ REGIMES = {
     "correction with many records": Regime("amounts", {
         "correction": 0.9,
     }, above={"fixed": 2000.0, "size**1.5": 320.0}),
-    # Clipping bias is kept, or slopes are bounded anyway.
-    "kept bias": Regime("residual kept", {"debiasing": 0.0}),
 }  # fmt: skip
 # A unit of n * mu and the largest number of rounds, for residuals and for likelihoods. There are
 # 8 * (n * mu / (unit * size))**2 rounds, and at least 8. Many cheap rounds come nearer to the

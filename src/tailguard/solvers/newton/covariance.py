@@ -57,9 +57,9 @@ UNRESOLVED = 0.3
 # bounds (T35, T09, T05).
 BENT = 3.0
 # The largest share of the records that noise may hide in a bin beyond the farthest slope that was
-# seen. With lognormal residuals, 80 to 90 % of the 95 % intervals of a constant held it above this
-# share (log-sd .3 and 1), and 98 % or more below it (log-sd .6 to 1.2), but fewer if residuals were
-# heavier (1.4 and 1.7).
+# seen. With lognormal residuals of squares, 80 to 90 % of the 95 % intervals of a constant held it
+# above this share (log-sd .3 and 1), and 98 % or more below it (log-sd .6 to 1.2), but fewer if
+# residuals were heavier (1.4 and 1.7).
 LARGEST_HIDDEN = 0.02
 # The largest mean of slopes beyond the histogram, as a share of the mean curvature. From .08 on,
 # errors on two real tables were 2 to 6 times the stated ones; below, on others, at most 2.5 times.
@@ -74,8 +74,8 @@ RARE_BASELINE = "fewer records have the baseline of this column than the budget 
 UNRESOLVED_COLUMN = "noise hides what tells its column from others"
 RAISED_COLUMN = "noise hides how large the part of its column is that others do not explain"
 RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
-UNSETTLED = "the rounds of the correction did not settle"
-HIDDEN_TAIL = "noise hides how far residuals reach, and whether they are skewed"
+UNSETTLED = "the correction did not settle, or few far records decide it"
+HIDDEN_TAIL = "noise hides how far targets reach, and whether they are skewed"
 STILL_MOVING = "rounds moved it too far to tell its error"
 
 Reasons = list[tuple[BoolArray, str]]

@@ -53,7 +53,7 @@ USEFUL = 2.0
 LARGEST_NOISE = 0.1
 LITTLE = "the budget is too small to tell how far off coefficients may be"
 FAR_RECORDS = "the budget is too small to see how far single records reach"
-CLIPPED = "clip levels, which noise moves, decide where this fit ends"
+CLIPPED = "what this fit converges to depends on clip levels, which noise moves"
 """Why no coefficient has an interval, by public numbers."""
 UNPREDICTED = "this budget would do for typical columns; what these columns need is not predicted"
 """Replaces a remedy where the prediction has failed."""

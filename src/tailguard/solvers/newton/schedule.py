@@ -159,7 +159,7 @@ class Shares:
     bound_choice: float = 0.0
     debiasing: float = 0.08
     fit_choice: float = 0.0
-    variance: float = 0.03
+    variance: float = 0.0
     correction: float = 0.0
     total: float = 0.0
     rounds: tuple[int, ...] = (1, 1, 2, 4)
@@ -346,7 +346,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         ("choice of fit", "whether the fit, half of it or its constant is kept",
          shares.fit_choice * problem.intercept, 1, 2),
         ("variance", "the sampling variance of the coefficients",
-         shares.variance, 1, square),
+         shares.variance * curved, 1, square),
         (ROUGH_TOTAL, "what targets add up to",
          rough_share * shares.total * problem.intercept, 1, 1),
         (TOTAL, added,

@@ -55,12 +55,15 @@ class Moments:
         The length of the cut.
     lengths
         The distribution of lengths, from which the level was chosen.
+    weight
+        The mean weight of the records, by which ``lengths`` are weighted.
     """
 
     matrix: FloatArray
     noise_std: float
     level: float
     lengths: NoisyDistribution
+    weight: float = 1.0
 
     @property
     def edge(self) -> float:
@@ -118,8 +121,7 @@ def release_moments(
     level, least = lengths.quantile(0.5), math.inf
     mean_weight = 1.0
     if weights != EQUAL:
-        n_read = session.n_rows(session.stages[names[0]])
-        mean_weight = max(weights.bound * lengths.total / n_read, 1e-12)
+        mean_weight = max(weights.bound * lengths.total / session.n_rows(), 1e-12)
     for candidate in map(float, lengths.levels):
         query = SecondMoments(view, candidate, candidate, weights)
         noise_std = session.noise_of(query, stage) * weights.bound / mean_weight
@@ -132,7 +134,8 @@ def release_moments(
             level, least = candidate, error
     query = SecondMoments(view, level, level, weights)
     released = session.ask(query, state, stage) * weights.bound
-    return Moments(released, session.noise_of(query, stage) * weights.bound, level, lengths)
+    noise_std = session.noise_of(query, stage) * weights.bound
+    return Moments(released, noise_std, level, lengths, mean_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +198,7 @@ class Curvature:
         """Return the second moment of rows beyond the cut, per coordinate."""
         lengths, level = self.second.lengths, self.second.level
         beyond = np.maximum(lengths.points**2 - level**2, 0.0)
-        return lengths.mean(beyond) / len(self.first)
+        return self.second.weight * lengths.mean(beyond) / len(self.first)
 
     def shares(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the share of each weight's variance along raised and along vague directions.

@@ -45,8 +45,8 @@ class Estimate:
     step
         The move of each weight from the starts of the last rounds to their average.
     from_curvature
-        The distance of each weight from where the curvature was released; zero for losses of
-        residuals, whose curvature does not depend on the fit.
+        The distance of each weight from where the curvature of a likelihood was released; zero for
+        losses of residuals, whose curvature has no such effect along single columns.
     mean_curvature
         The mean curvature of records, with an intercept.
     """
