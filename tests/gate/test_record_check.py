@@ -13,7 +13,7 @@ from tailguard.checks import BudgetError, InputError
 from tailguard.data.design import TableColumn
 from tailguard.gate import Gate
 from tailguard.gate.plan import Problem
-from tailguard.gate.record_check import MOST_PLANS, RESTS_ON, SURELY, TOLD, RecordRule
+from tailguard.gate.record_check import MOST_PLANS, RESTS_ON, SURELY, RecordRule
 from tailguard.privacy.accounting.total_cost import satisfies
 from tailguard.privacy.unit import Unit
 from tailguard.solvers.registry import SOLVERS, make_solver, plan_for
@@ -345,19 +345,3 @@ def test_a_search_counts_once_before_its_tries():
 
 def test_surely_is_a_chance_of_one_in_a_million():
     assert math.erfc(SURELY / math.sqrt(2.0)) / 2.0 < 1e-6
-
-
-def test_noise_alone_tells_of_void_records_in_about_one_count_of_a_thousand():
-    assert 5e-4 < math.erfc(TOLD / math.sqrt(2.0)) / 2.0 < 2e-3
-
-
-def test_the_gate_keeps_the_share_that_was_told_unless_noise_explains_the_others():
-    check = check_of()
-    noise = 1.0 / check.count.mu
-    for usable, share in ((0.6 * N_ROWS, 0.6), (N_ROWS - 2.0 * noise, 1.0), (2.0 * N_ROWS, 1.0)):
-        gate = Answering(N_ROWS, [usable])
-        check.ask(gate)
-        assert gate.usable_share == pytest.approx(share)
-    gate = Answering(N_ROWS, [-1e9])
-    check_of(on_unusable="fit").ask(gate)
-    assert 0.0 < gate.usable_share < 0.1

@@ -13,6 +13,7 @@ from privacy.mutants.faulty_queries import (
     AddRemoveSensitivity,
     ForgottenClip,
     HalvedKinds,
+    HeavyCount,
     NaiveClosedForm,
     NeighbourCount,
     OneSidedLadder,
@@ -67,6 +68,7 @@ def test_slopes_that_are_taken_for_one_sided_are_caught():
         ("usable-records/one", NeighbourCount()),
         ("cell-kinds/numbers", HalvedKinds(4)),
         ("weight-totals/one", UncountedSquares()),
+        ("target-totals/void", HeavyCount(0.5)),
     ],
 )
 def test_a_count_of_records_that_reads_a_neighbour_or_is_charged_too_little_is_caught(name, mutant):

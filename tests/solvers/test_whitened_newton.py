@@ -83,7 +83,8 @@ def test_every_loss_finds_its_coefficients(name):
     solution, gate, plan = fitted(name)
     np.testing.assert_allclose(solution.coef, [0.6, -0.4, 0.0], atol=0.12)
     assert spent_mu(gate.books) <= plan.total_mu * (1.0 + 1e-9)
-    assert (solution.coef_std >= solution.coef_noise_std).all()
+    known = solution.coef_std >= solution.coef_noise_std
+    assert not known.any() if name == "l4" else known.all()
     assert (solution.coef_noise_std > 0).all()
 
 

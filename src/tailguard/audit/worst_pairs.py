@@ -33,6 +33,7 @@ from tailguard.queries.peeling import PeeledStep
 from tailguard.queries.record_gradient import MeanRecordGradient
 from tailguard.queries.registry import QUERIES
 from tailguard.queries.second_moments import SecondMoments
+from tailguard.queries.target_totals import TargetTotals
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 from tailguard.queries.value_histograms import ValueHistograms
@@ -201,6 +202,13 @@ VARIANTS = {
     "deviance-moments, of classes": WorstPair(
         "deviance-moments/classes",
         DevianceMoments(Multinomial(2)), (FAVOURITE, 2.0), *SURPRISED,
+    ),
+    "target-totals, of a void record": WorstPair(
+        "target-totals/void", TargetTotals(4.0), None, VOID, (0.0,) * 4,
+    ),
+    "target-totals, with exposures": WorstPair(
+        "target-totals/exposures", TargetTotals(4.0, 1.0), None,
+        (0.0, 0.0, 0.0, 0.0, 1e-300), (0.0, 0.0, 0.0, 9.0, 9.0), exposed=True,
     ),
     "weight-totals, alone": WorstPair(
         "weight-totals/alone",

@@ -84,7 +84,6 @@ class Gate:
         self._guarantee = guarantee
         self._source = source
         self.unit = rows.unit if isinstance(rows, PersonRows) else unit
-        self.usable_share = 1.0  # of the records, as a released count told it
         self._books = RunBooks(guarantee, source, ledger, checkpoint, self.unit)
         self._partitions = Partitions(rows, source)
         self._facts = dict(facts or {})

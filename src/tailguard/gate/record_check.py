@@ -179,8 +179,6 @@ COUNT_SHARE, KINDS_SHARE = 0.005, 0.015
 OVERSHOOT, MOST_PLANS = 1.1, 4
 # Normal noise falls this many standard deviations below zero with probability 9.7e-7 (computed).
 SURELY = 4.76
-# A count tells of void records if they are this many standard deviations of its noise.
-TOLD = 3.0
 # From this number of records times mu on, a run stops with probability 99.9 % if all records are
 # void: half of the records are then 4.76 + 3.09 standard deviations of the noise (computed).
 FEWEST = 222.0
@@ -247,7 +245,6 @@ class RecordCheck:
         n_rows, query = gate.n_records, UsableRecords(self.any_cell)
         noise_std = query.calibrate(n_rows, gate.n_features, self.count.mu).noise_std
         (usable,) = gate.ask(query, None, self.count)
-        gate.usable_share = _told_share(float(usable), noise_std, n_rows)
         noun = "records" if gate.unit.person is None else "persons"
         records = f"about {about(float(usable), noise_std, n_rows)} of {n_rows:,} {noun}"
         if usable >= n_rows / 2.0 - SURELY * noise_std:
@@ -375,13 +372,6 @@ class RecordRule:
         elif (records := problem.n_rows * guarantee.gaussian_mu()) < FEWEST:
             why = f"the number of records times mu is {records:.3g}, below {FEWEST:g}"
         return f"usable records are not counted: {why}"
-
-
-def _told_share(usable: float, noise_std: float, n_rows: int) -> float:
-    """Return the share of usable records by a noised count: 1 if noise explains the others."""
-    if n_rows - usable < TOLD * noise_std:
-        return 1.0
-    return min(max(usable, TOLD * noise_std) / n_rows, 1.0)
 
 
 def _without(guarantee: Guarantee, mu: float, over: float) -> Guarantee:

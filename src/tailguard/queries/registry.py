@@ -37,6 +37,7 @@ QUERIES = {
     "cell-products": "tailguard.queries.bounded_moments:CellProducts",
     "deviance-sizes": "tailguard.queries.deviances:DevianceSizes",
     "deviance-moments": "tailguard.queries.deviances:DevianceMoments",
+    "target-totals": "tailguard.queries.target_totals:TargetTotals",
     "weight-totals": "tailguard.queries.usable_records:WeightTotals",
 }
 """Name -> ``"module:Class"``."""

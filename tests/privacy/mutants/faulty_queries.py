@@ -9,6 +9,7 @@ from tailguard.data.rows.base import chunks_of, round_to_lattice
 from tailguard.means.soft import SoftMean
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.clipped_gradient import MeanClippedGradient
+from tailguard.queries.target_totals import TargetTotals
 from tailguard.queries.usable_records import CellKinds, UsableRecords, WeightTotals
 
 
@@ -62,6 +63,12 @@ class HalvedKinds(CellKinds):
 
     def sensitivity(self, n_rows, n_features):
         return halved(super().sensitivity(n_rows, n_features))
+
+
+class HeavyCount(TargetTotals):
+    """Counts a usable record by more than sqrt(3), which is too far from a void one."""
+
+    _counted = 2.5
 
 
 class UncountedSquares(WeightTotals):

@@ -94,7 +94,7 @@ def test_the_constant_follows_the_mean_where_targets_are_skewed(spread):
 @each_power
 def test_intervals_hold_the_truth(power):
     held, given = [], []
-    for seed in range(8):
+    for seed in range(16):
         model = model_of(power, seed, epsilon=2.0, delta=1e-6).fit(*records(power, seed))
         low, high = model.conf_int(0.95).T
         known = ~np.isnan(low)
@@ -311,9 +311,9 @@ def test_a_fit_whose_slopes_noise_hid_says_that_it_is_a_constant():
     for seed in range(24):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((2_400, 12))
-        y = np.exp(0.05 * X[:, 0]) * rng.gamma(0.3, 1.0, 2_400) + 1e-9
+        y = rng.gamma(1.0, 1.0, 2_400) + 1e-9
         model = tg.GammaRegression(epsilon=1.0, delta=1e-6, random_state=seed).fit(X, y)
         constant = bool(np.abs(model.coef_).max() < 1e-9)
         assert any("every slope" in note for note in model.notes_) == constant
         constants += constant
-    assert constants
+    assert 0 < constants < 24

@@ -7,6 +7,7 @@ from tailguard.audit.worst_pairs import worst_pair
 from tailguard.losses.poisson import Poisson
 from tailguard.queries.bounded_moments import BoundedMoments, CellProducts
 from tailguard.queries.level_tables import CountOfLevels, LevelCounts, LevelTables
+from tailguard.queries.target_totals import TargetTotals
 from tailguard.queries.usable_records import CellKinds, UsableRecords
 from tailguard.queries.value_histograms import ValueHistograms
 
@@ -63,6 +64,21 @@ def level_tables():
     yield Example(
         "level-tables/three", three, None, (-5e-324, 7.0, 1.0, 0.0), (np.inf,) + (0.0,) * 3
     )
+
+
+def target_totals():
+    """A usable record and a void one; a target, and one with an exposure, at both ends."""
+    zero, far = (0.0,) * 4, (9.0, -9.0, 0.0, 1e300)
+    yield Example("target-totals/void", TargetTotals(0.5), None, (np.nan, 0, 0, 9.0), far)
+    yield Example("target-totals/tiny", TargetTotals(1e-300), None, zero, far, Poisson())
+    exposed = TargetTotals(4.0, 1.0)
+    ends = (0.0, 0.0, 0.0, 0.0, 1e-300), (0.0, 0.0, 0.0, 9.0, 1e300)
+    yield Example("target-totals/exposure", exposed, None, *ends, Poisson(), exposed=True)
+    both = TargetTotals(4.0, -1.0)
+    ends = (0.0, 0.0, 0.0, -1.0, 1.0), (0.0, 0.0, 0.0, 1e300, 1e300)
+    yield Example("target-totals/void-exposure", both, None, *ends, Poisson(), exposed=True)
+    ends = (0.0,) * 4 + (1.0,), (0.0, 0.0, 0.0, 9.0, 1.0)
+    yield Example("target-totals/weighted", TargetTotals(4.0), None, *ends, weighted=True)
 
 
 def usable_records():

@@ -16,14 +16,11 @@ from tailguard.array_types import FloatArray
 from tailguard.gate import Gate
 from tailguard.gate.plan import NO_INTERVAL, NOT_ESTIMATED, Plan, Problem, Solution, ridge_setting
 from tailguard.gate.stage import Stage, usable_mu
-from tailguard.losses.base import Link, Loss
-from tailguard.losses.logistic import Logistic
-from tailguard.losses.poisson import Poisson
+from tailguard.losses.base import Link
 from tailguard.privacy.guarantees import Guarantee
-from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.histograms import WhitenedHistogram
+from tailguard.queries.target_totals import TargetTotals
 from tailguard.queries.units import Units
-from tailguard.queries.view import View
 from tailguard.scaling.columns import ColumnScales, columns_of
 from tailguard.scaling.noisy_distribution import NoisyDistribution
 from tailguard.scaling.units import find_target
@@ -41,15 +38,13 @@ CONSTANT_ONLY = "constant_only"
 SIZE = "target typical size"  # the stage of the target's scale
 NOT_FITTED = "the budget showed no more than a constant"
 
-# Losses whose slope is the expected target minus the target. At a score where the expected target
-# is zero, minus the mean clipped slope is the mean target.
-CANONICAL: dict[Link, Loss] = {Link.LOG: Poisson(), Link.LOGIT: Logistic()}
-ZERO_MEAN_SCORE = -50.0
-# The least estimate of a mean, in standard deviations of its noise: if steps follow, and if not.
-LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 2.0, 0.5
-# The least mean exposure, in multiples of the reference exposure, which ``scaling/columns.py`` sets
-# up to ``exp(2)`` above the typical one. So equal exposures are at .14 of it.
-LEAST_EXPOSURE = 0.05
+# The least estimate of a mean, in standard deviations of the noise of a sum over all records: if
+# steps follow, and if not. A start below the mean is worse than one above it.
+LEAST_FIRST_MEAN, LEAST_LAST_MEAN = 4.0, 1.0
+# Where exposures are cut, and their least mean, in multiples of the reference exposure, which
+# ``scaling/columns.py`` sets up to ``exp(2)`` above the typical one. So equal exposures are at .14
+# of it. Cut at 4, the mean of exposures over four decades is a third too small.
+LARGEST_EXPOSURE, LEAST_EXPOSURE = 8.0, 0.05
 
 
 def constant_plan(problem: Problem, guarantee: Guarantee, target: str) -> Plan:
@@ -183,30 +178,23 @@ def mean_target(
 ) -> tuple[float, float]:
     """Release the mean target of a likelihood, and the mean exposure: 1 without exposures.
 
-    It is released at ``stage`` if steps follow, else with the rest of the budget. If the mean is
-    below a multiple of its noise, it is raised to that multiple. Void records count as zeros in
-    both. Total weights and exposures omit them; else the mean is divided by the share of usable
-    records. With counts, whose rounds move the constant far, that was no better.
+    They are released at ``stage`` if steps follow, else with the rest of the budget. If the mean
+    is below a multiple of the noise, it is raised to that multiple. Void records do not count.
     """
     problem, log = session.problem, session.problem.link.log
     exposed = log and problem.has_offset
     least = LEAST_FIRST_MEAN if stage else LEAST_LAST_MEAN
     if stage is None:
-        rest = session.rest(1 + exposed)
-        stage = replace(session.stages["constant"], mu=rest.mu)
-    size = problem.n_features + 1
-    constant = np.eye(size)[:, -1:]
-    units = replace(units, intercept=True)
-    view = View(CANONICAL[problem.link], units, constant, bound=session.shares.bound)
-    query = LevelGradients(view, 1.0, (HEADROOM if log else 1.0,))
-    counts = log and session.loss.canonical
-    whole = exposed or problem.has_weights or counts
-    share = 1.0 if whole else session.gate.usable_share
-    noise = least * float(session.noise_of(query, stage)[0]) / share
-    mean = -float(session.ask(query, ZERO_MEAN_SCORE * constant[:, 0], stage)[0, 0]) / share
-    if not log:  # a share of ones; its distance from 0 and 1 is at least the noise
-        noise = min(noise, 0.5)
-        return min(max(mean, noise), 1.0 - noise), 1.0
-    exposure = float(session.ask(query, np.zeros(size), stage)[0, 0]) + mean if exposed else 1.0
+        stage = replace(session.stages["constant"], mu=session.rest().mu)
+    limit = HEADROOM if log else 1.0
+    log_exposure_limit = units.offset_center + math.log(LARGEST_EXPOSURE) if exposed else None
+    query = TargetTotals(limit * units.target_scale, log_exposure_limit)
+    noise = session.noise_of(query, stage)
+    means = query.means(session.ask(query, None, stage), noise)
+    mean, smallest = limit * float(means[0]), least * limit / 2.0 * noise
+    if not log:  # a share of ones, which is also as far from one
+        smallest = min(smallest, 0.5)
+        return min(max(mean, smallest), 1.0 - smallest), 1.0
+    exposure = LARGEST_EXPOSURE * float(means[-1]) if exposed else 1.0
     # Callers take logarithms, so neither number may be zero.
-    return max(mean, noise, 1e-12), max(exposure, LEAST_EXPOSURE)
+    return max(mean, smallest, 1e-12), max(exposure, LEAST_EXPOSURE)

@@ -115,7 +115,7 @@ def constant_stages(problem: Problem, mu: float) -> tuple[Stage, ...]:
     """Plan the releases of a constant that gets the whole budget."""
     size = ("target typical size", "the typical absolute value of the target", 1, SIZE_BINS.count)
     centre = ("target location", "a private centre", 1 + REFINEMENTS, FINE_BINS[-1].count)
-    constant = ("constant", "the best constant", 1 + problem.has_offset, 1)
+    constant = ("constant", "the best constant", 1, 2 + problem.has_offset)
     last = centre if problem.link.residual else constant
     releases = [size, last] if problem.link.scaled else [last]
     if problem.has_weights:

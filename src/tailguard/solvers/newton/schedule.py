@@ -326,7 +326,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
         (WEIGHT, WEIGHING,
          WEIGHT_SHARE * problem.has_weights, 1, 2),
         ("constant", "the best constant, as a start",
-         shares.constant * (problem.intercept or exposed), 1 + exposed, 1),
+         shares.constant * (problem.intercept or exposed), 1, 2 + exposed),
         ("row norms", "norms of rows", shares.row_norms, 1, ROW_NORM_BINS.count),
         ("second moments", "second moments of the columns",
          shares.second_moments, 1, n_columns * (n_columns + 1) // 2),

@@ -40,12 +40,13 @@ from tailguard.array_types import FloatArray
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.view import View
 from tailguard.solvers.newton.clipping import SYMMETRIC_BIAS, top_level
-from tailguard.solvers.newton.constant import ZERO_MEAN_SCORE
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import HEADROOM, ROUGH_TOTAL, TOTAL
 from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.session import usable
 
+# At this score the expected count is zero, so minus the mean clipped slope is the mean target.
+ZERO_MEAN_SCORE = -50.0
 # A move changes the logarithm of means by at most this: longer moves are partly noise. It is also
 # the standard error of a constant of which no error is known.
 LONGEST_MOVE = 1.0
