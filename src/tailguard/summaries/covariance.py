@@ -28,7 +28,7 @@ class VarianceResult(SummaryResult):
         The group and the column of each number. Without ``by`` all group names are empty.
     value, std
         Variance and standard deviation of each column, group by group, of cells clipped to a
-        private range.
+        private range; NaN if the variance does not exceed twice its noise.
     noise_std
         Standard deviation of the privacy noise of each variance, and of what it may hide: cells
         above one in a column that looks like zeros and ones; infinite, with a note, if cells
@@ -135,13 +135,16 @@ def variance(
     def make(table: SummaryTable) -> Statistics:
         return Statistics(table.needs_numbers(), table.groups(by)[1], moments=True)
 
-    solved, solution, table = released(X, make, by=by, quantity="variance", **options)
+    solved, solution, table = released(
+        X, make, by=by, quantity="variance", spread="variance", **options
+    )
     moments = solution.moments
     assert moments is not None
     value, std, noise = (
         np.where(solution.unseen | moments.unknown.ravel(), np.nan, part.ravel())
         for part in (moments.std**2, moments.std, moments.variance_noise)
     )
+    value[moments.spread_unseen.ravel()] = std[moments.spread_unseen.ravel()] = np.nan
     groups, names = table.rows(by)
     return VarianceResult(
         solved=solved,
@@ -238,11 +241,13 @@ def _matrix(title: str, X: Any, options: RunOptions, *, in_units: bool = False) 
             raise InputError("X must have at least two columns of numbers; got one.")
         return Statistics(columns, moments=True, products=True)
 
-    solved, solution, table = released(X, make, quantity="variance", **options)
+    spread = "variance" if in_units else ""
+    solved, solution, table = released(X, make, quantity="variance", spread=spread, **options)
     assert solution.moments is not None
     assert solution.correlation is not None
     assert solution.correlation_noise is not None
-    unseen = solution.unseen | (solution.moments.unknown[0] & in_units)
+    withheld = solution.moments.unknown[0] | solution.moments.spread_unseen[0]
+    unseen = solution.unseen | (withheld & in_units)
     hidden = unseen | unseen[:, None]
     std = solution.moments.std[0] if in_units else np.ones(len(hidden))
     value, noise = (

@@ -52,7 +52,8 @@ class Description(SummaryResult):
         Means with their intervals, and standard deviations of cells cut to a private range. The
         interval covers sampling, noise and the cut; it is infinite if the mean may depend
         mostly on cells that noise hides. Of a column like zeros and ones, a released share above
-        one adds to mean and standard deviation.
+        one adds to mean and standard deviation. A standard deviation is NaN if noise may explain
+        the whole variance.
     levels, quantiles, quantiles_low, quantiles_high
         Quantiles with their intervals; the last axis is that of the levels. A quantile is NaN if
         noise hides where it lies; its interval then has at most one end.
@@ -238,7 +239,7 @@ def describe(
             spend=factors,
         )
 
-    solved, solution, table = released(X, make, by=by, **options)
+    solved, solution, table = released(X, make, by=by, spread="standard deviation", **options)
     return _description(solution, table, table.groups(by)[0], levels, solved)
 
 
@@ -309,6 +310,7 @@ def rows_per_person(
         checkpoint=checkpoint,
         check_records=False,  # each person has a number
         random_state=random_state,
+        spread="standard deviation",
         assumptions=("each person has one value, how many rows she has; all her rows are counted",),
     )
     return _description(solution, table, ("",), levels, solved)
@@ -336,6 +338,7 @@ def _description(
             np.where(suppressed | moments.unknown, math.nan, part)
             for part in (moments.mean, moments.error_below, moments.error_std, moments.std)
         )
+        std[moments.spread_unseen] = math.nan
     total = solution.total
     missing = np.maximum(total - usable, 0.0)
     counts = zip(table.levels.items(), solution.counts, strict=True)

@@ -58,6 +58,9 @@ class ColumnMoments:
         Which columns look like zeros and ones, but the released shares do not show that the other
         cells are ones: clipped cells then say nothing of the mean, and ``error_std`` holds only if
         they are.
+    spread_unseen
+        Which columns have a variance that noise may explain. Their ``std`` is that of the released
+        distribution function: it serves other estimates, and is not shown.
     """
 
     mean: FloatArray
@@ -69,6 +72,7 @@ class ColumnMoments:
     low: FloatArray
     high: FloatArray
     unknown: BoolArray
+    spread_unseen: BoolArray
 
     @property
     def alike(self) -> BoolArray:
@@ -293,8 +297,9 @@ def moments_of(
     variance = np.maximum(second - first**2, 0.0)
     spreads = [spread_within(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     coarse = np.reshape(spreads, shape) / radius
-    # If noise may explain a variance, the spread of the distribution function takes its place.
-    std = np.where(variance > 3.0 * square_noise, np.sqrt(variance), coarse)
+    of_variance = np.hypot(square_noise, 2.0 * first * noise)
+    spread_unseen = variance <= DEVIATIONS * of_variance
+    std = np.where(spread_unseen, coarse, np.sqrt(variance))
     cut = [clipping_bias_of(*each) for each in zip(estimates, low.flat, high.flat, strict=True)]
     lost, unsure = np.moveaxis(np.reshape(cut, (*shape, 2)), 2, 0)
     if len(far):
@@ -310,7 +315,6 @@ def moments_of(
     std = radius * np.hypot(std, np.sqrt(np.maximum(added[..., 1], 0.0)) / radius)
     error = np.hypot(np.hypot(std / np.sqrt(totals), radius * noise), unsure / DEVIATIONS)
     only_above = np.isfinite(mean_hidden) & (added[..., 0] == 0.0)
-    variance_noise = radius**2 * np.hypot(square_noise, 2.0 * first * noise)
     seen = [_ones_seen(*each) for each in zip(estimates, first.flat, noise.flat, strict=True)]
     unknown = ~np.reshape(seen, shape)
     return ColumnMoments(
@@ -319,10 +323,11 @@ def moments_of(
         noise_std=radius * noise,
         error_std=np.hypot(error, mean_hidden),
         error_below=np.hypot(error, np.where(only_above, 0.0, mean_hidden)),
-        variance_noise=np.hypot(variance_noise, variance_hidden),
+        variance_noise=np.hypot(radius**2 * of_variance, variance_hidden),
         low=low,
         high=high,
         unknown=unknown,
+        spread_unseen=spread_unseen,
     )
 
 

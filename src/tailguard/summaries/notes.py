@@ -21,12 +21,13 @@ def all_notes(
     names: list[str] | None,
     solution: SummarySolution,
     quantity: str,
+    spread: str,
     levels: Sequence[float],
     unit: float,
 ) -> tuple[str, ...]:
     """Return all notes of a summary; without ``names`` it has groups."""
     far = far_notes(names, solution, levels, quantity, unit)
-    return (*column_notes(names, solution, quantity), *far)
+    return *column_notes(names, solution, quantity), *_spread_note(names, solution, spread), *far
 
 
 def column_notes(
@@ -107,6 +108,22 @@ def group_notes(solution: SummarySolution, quantity: str) -> tuple[str, ...]:
                 "far out that noise hides them may decide them."
             )
     return tuple(notes)
+
+
+def _spread_note(
+    names: Sequence[str] | None, solution: SummarySolution, spread: str
+) -> tuple[str, ...]:
+    """Say which standard deviations or variances are withheld; ``spread`` is what is shown."""
+    if solution.moments is None or not spread:
+        return ()
+    withheld = solution.moments.spread_unseen & ~solution.moments.unknown
+    withheld = withheld.ravel() & ~solution.unseen
+    if not withheld.any():
+        return ()
+    which = f"{withheld.sum()} of {withheld.size} {spread}s of groups are"
+    if names is not None:
+        which = f"The {spread} of {listing(_where(names, withheld))} is"
+    return (f"{which} withheld: noise may explain the whole variance, as of equal cells.",)
 
 
 def far_notes(

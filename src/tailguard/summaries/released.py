@@ -217,11 +217,13 @@ def released(
     assumptions: tuple[str, ...] = (),
     conditions: tuple[str, ...] = (),
     quantity: str = "mean",
+    spread: str = "",
 ) -> tuple[Solved, SummarySolution, SummaryTable]:
     """Plan and run the statistics that ``make`` returns; ``reads`` names the columns they need.
 
     If ``columns`` are chosen, those that make groups are read as well. Notes on moments are about
-    the ``quantity`` that the caller shows: means or variances.
+    the ``quantity`` that the caller shows: means or variances. ``spread`` names the measure of
+    spread that the caller shows, if any.
     """
     if by is not None and isinstance(columns, list | tuple):
         columns = list(dict.fromkeys([*columns, *named_columns("by", by, schema)]))
@@ -239,12 +241,9 @@ def released(
         solver, plan, check = rule.plan(
             lambda rest: (solver, solver.plan(problem, rest)), promise, problem, inputs.columns
         )
+    promised = promise if check else plan.guarantee
     gate = Gate.over(
-        inputs,
-        guarantee=promise if check else plan.guarantee,
-        ledger=ledger,
-        checkpoint=checkpoint,
-        random_state=random_state,
+        inputs, guarantee=promised, ledger=ledger, checkpoint=checkpoint, random_state=random_state
     )
     assumed = (*notes_of_table(inputs, by_cell=True), *assumptions)
     solved = run(solver, plan, gate, assumptions=assumed, conditions=conditions, check=check)
@@ -252,7 +251,7 @@ def released(
     assert isinstance(solution, SummarySolution)
     if not solution.notes:
         names = None if solver.by else table.names_of(solver.columns)
-        notes = all_notes(names, solution, quantity, solver.levels, table.unit)
+        notes = all_notes(names, solution, quantity, spread, solver.levels, table.unit)
         solved = replace(solved, solution=replace(solution, notes=notes))
     return solved, solution, table
 
