@@ -118,7 +118,8 @@ def variance(
     ----------
     Cells are clipped to a private range: with heavy tails the result is the variance of clipped
     cells. A cell that is not a number does not affect the other cells of its record. Columns that
-    noise hides are NaN.
+    noise hides are NaN, as are variances that do not exceed twice their noise, such as those of
+    equal cells.
 
     Reference
     ---------
