@@ -47,6 +47,17 @@ def test_a_single_vector_gives_a_number(column):
     assert as_matrix.value[0] == result.value
 
 
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("name", ["yearly income", "", None])
+def test_a_named_series_keeps_its_name(library, name):
+    column = {"values" if library is pl else "data": heavy(2_000, 1)[:, 0]}
+    result = tg.mean(library.Series(name=name, **column), **PRIVACY, random_state=0)
+    assert isinstance(result.value, float)
+    assert result.names == ((name,) if name else None)
+    assert f"\n{name or 'x0'} " in repr(result)
+    assert "nothing is declared" not in repr(result)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 50])
 def test_few_rows_end_in_an_answer_or_in_one_sentence(method, n_rows):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import tailguard as tg
@@ -85,3 +86,11 @@ def test_frames_keep_the_names_of_counted_columns():
     table = pd.DataFrame({"from": ["a", "b"] * 500, "to": ["b", "a"] * 500})
     found = tg.crosstab(table, ["from", "to"], schema=schema, epsilon=1.0, delta=1e-6)
     assert list(found.to_frame()) == ["from", "to", "records", "noise_std"]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_named_series_keeps_its_name(library):
+    ages = np.random.default_rng(0).uniform(20.0, 80.0, 4_000)
+    ages = library.Series(name="age at entry", **{"values" if library is pl else "data": ages})
+    for summary in (tg.quantile, tg.histogram, tg.variance, tg.describe):
+        assert "\nage at entry " in repr(summary(ages, epsilon=2.0, delta=1e-6, random_state=0))

@@ -101,6 +101,12 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if others else names
 
 
+def series_name(X: Any) -> str | None:
+    """Return the name of a column of pandas or polars if it is text, else None."""
+    name = getattr(X, "name", None) if is_column(X) else None
+    return name if isinstance(name, str) and name.strip() else None
+
+
 def frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
     """List names and columns of a table; None for anything else."""
     if isinstance(X, np.ndarray):

@@ -27,7 +27,14 @@ from tailguard.data.design import (
     weight_parts,
     with_offset,
 )
-from tailguard.data.frames import column_names, frame_column, frame_columns, is_column, rows_of
+from tailguard.data.frames import (
+    column_names,
+    frame_column,
+    frame_columns,
+    is_column,
+    rows_of,
+    series_name,
+)
 from tailguard.data.labels import scored_cells
 from tailguard.data.matrices import NUMBERS_AT_ONCE, SparseFeatures, dense_pieces, features_of
 from tailguard.data.missing import missing_constants
@@ -70,7 +77,7 @@ class Inputs:
     undeclared
         Columns that are read as numbers without a declaration.
     is_vector
-        Whether X was a single vector without a name.
+        Whether X was a single vector, which may have a name.
     target_name, target_role
         The name of the target's column, or of the argument that holds the target; and whether it
         has numbers (``"target"``) or ``"labels"``.
@@ -294,17 +301,16 @@ def _of_matrix(
 ) -> Inputs:
     features, is_vector = features_of(X, may_be_vector=may_be_vector)
     names = None if type(X) is np.ndarray else column_names(X)
-    n_rows, n_features = features.shape
-    constants = {} if missing is None else missing_constants(missing, n_features, names)
+    constants = {} if missing is None else missing_constants(missing, features.shape[1], names)
     return Inputs(
         records=features,
-        n_rows=n_rows,
-        n_features=n_features,
-        persons=persons.read(None, n_rows, **beside),
+        n_rows=len(features),
+        n_features=features.shape[1],
+        persons=persons.read(None, len(features), **beside),
         unit=persons.unit,
         **beside,
         missing=constants,
-        names=names,
+        names=(series,) if (series := series_name(X)) else names,
         targets=() if beside["y"] is None else (beside["y"],),
         order=order,
         source=X,
