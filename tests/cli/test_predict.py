@@ -246,6 +246,9 @@ def test_a_row_without_an_interval_is_counted(model_file, csv_file, tmp_path, ca
     assert cells(answer.out) == cells(plain.out)
     assert cells(answer.out, "low") == cells(answer.out, "high") == ["", "", ""]
     assert "2 rows have a prediction but no interval" in " ".join(answer.err.split())
+    rows.write_text("age,region\n50,north\n")
+    said = " ".join(call("predict", model_file, rows, "--interval", "mean").err.split())
+    assert "1 row has a prediction but no interval, since a coefficient that it needs has" in said
 
 
 def test_intervals_that_a_model_cannot_have_are_refused_before_a_row(csv_file, tmp_path, call):

@@ -26,6 +26,17 @@ def test_rows_of_one_feature_are_a_matrix():
         tg.LinearRegression(max_rows=5, **BUDGET).fit(X[:, :0], y, person=keys)
 
 
+def test_too_few_persons_are_counted_as_persons():
+    X, y, keys = visits(3)
+    few = {"person": keys, "random_state": 0, "epsilon": 1.0, "delta": 1e-6}
+    said = r"all that 3 persons tell, .* about [\d,]+ persons"
+    with pytest.raises(tg.InputError, match=said):
+        tg.mean(X, max_rows=2, **few)
+    model = tg.LinearRegression(max_rows=2, epsilon=1.0, delta=1e-6, random_state=0)
+    with pytest.raises(tg.InputError, match=said):
+        model.fit(X, y, person=keys)
+
+
 def test_weights_of_another_shape_tell_no_number_of_rows():
     X, y, keys = visits(200)
     model = tg.LinearRegression(max_rows=5, weight_bound=1.0, **BUDGET)

@@ -155,6 +155,13 @@ def checked_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def check_count(where: str, n_rows: int, fewest: int) -> None:
+    """Refuse a table with fewer than ``fewest`` records."""
+    if n_rows < fewest:
+        records = "record" if fewest == 1 else "records"
+        raise InputError(f"{where} must have at least {fewest} {records}; got {n_rows}.")
+
+
 def as_table(X: Any) -> Table:
     """Return a table unchanged; wrap a frame."""
     return X if isinstance(X, Table) else FrameTable(X)

@@ -80,6 +80,11 @@ class Problem:
         """Whether records are persons, who may have several rows."""
         return self.max_rows is not None
 
+    @property
+    def noun(self) -> str:
+        """The word for several records in a message."""
+        return "persons" if self.by_person else "records"
+
     @cached_property
     def scored(self) -> Loss | None:
         """The loss if it depends on a single score, else None."""

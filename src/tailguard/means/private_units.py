@@ -315,6 +315,7 @@ def mean_scale_warnings(plan: Plan) -> tuple[str, ...]:
         noise_std=(math.sqrt(2.0) if isinstance(whole, Laplace) else 1.0) / amount_of(whole),
         effect="the mean is little better than a guess unless these are near 1, or a moment is "
         "stated",
+        noun=problem.noun,
     )
 
 

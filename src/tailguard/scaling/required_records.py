@@ -33,12 +33,13 @@ def scale_warnings(
     amount: Callable[[Guarantee], float],
     noise_std: float,
     effect: str,
+    noun: str,
 ) -> tuple[str, ...]:
     """Warn if noise is predicted to hide all scales; refuse if it would hide even a mean.
 
     Scales need at least ``fewest`` records. This number is inversely proportional to the budget,
     which ``amount`` returns for a guarantee. ``noise_std`` is the noise of a sum that is released
-    with the whole budget. ``effect`` ends the warning.
+    with the whole budget. ``effect`` ends the warning, and ``noun`` is the word for records.
     """
     if n_rows >= fewest:
         return ()
@@ -48,11 +49,11 @@ def scale_warnings(
         return amount(promise) < needed_amount
 
     if mean_hides(n_rows, noise_std):
-        raise noise_refusal(n_rows, guarantee, remedy(fewest, guarantee, hides))
+        raise noise_refusal(n_rows, guarantee, remedy(fewest, guarantee, hides, noun), noun)
     epsilon = _enough_epsilon(guarantee, hides)
     alternative = "" if epsilon is None else f"; epsilon = {epsilon} would do too"
     return (
-        f"n = {n_rows} is below the {fewest} records that scales need at this budget, so columns "
+        f"n = {n_rows} is below the {fewest} {noun} that scales need at this budget, so columns "
         f"are read in their raw units: {effect}{alternative}",
     )
 
@@ -84,11 +85,11 @@ def light_weights(
     )
 
 
-def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str) -> InputError:
+def noise_refusal(n_rows: int, guarantee: Guarantee, enough: str, noun: str) -> InputError:
     """Return the error that refuses a fit whose answer would be noise."""
     return InputError(
         f"n_rows or the budget must be larger: at {guarantee.describe()} noise is predicted to "
-        f"hide all that {n_rows} records tell, the best constant included, and nothing was "
+        f"hide all that {n_rows} {noun} tell, the best constant included, and nothing was "
         f"spent; {enough}"
     )
 
@@ -97,8 +98,7 @@ def remedy(
     n_rows: float,
     guarantee: Guarantee,
     hides: Callable[[Guarantee], bool],
-    *,
-    noun: str = "records",
+    noun: str,
 ) -> str:
     """Say which number of records, or which epsilon, would be enough."""
     epsilon = _enough_epsilon(guarantee, hides)

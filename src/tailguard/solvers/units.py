@@ -126,6 +126,7 @@ class SharedScale:
             amount=lambda promise: usable_mu(promise, coordinates),
             noise_std=1.0 / guarantee.gaussian_mu(),
             effect="a fit is accurate only if typical values are near 1",
+            noun=self.problem.noun,
         )
 
     def release(self, session: BudgetSession) -> Units:

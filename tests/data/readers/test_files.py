@@ -113,7 +113,7 @@ def test_a_parquet_file_without_a_table_is_refused(tmp_path):
     with pytest.raises(InputError, match="must be a Parquet file"):
         names_in(place)
     pq.write_table(pa.table({"a": pa.array([], pa.float64())}), place)
-    with pytest.raises(InputError, match="must have at least 1 records; got 0"):
+    with pytest.raises(InputError, match="must have at least 1 record; got 0"):
         numbers_in(place, ["a"])
 
 

@@ -216,8 +216,9 @@ class _MissingPredictions:
             )
         if count := self.n_without_interval:
             subject = "1 row has" if count == 1 else f"{count} rows have"
+            they_need = "it needs" if count == 1 else "they need"
             yield (
-                f"{subject} a prediction but no interval, since a coefficient that they need has "
+                f"{subject} a prediction but no interval, since a coefficient that {they_need} has "
                 "none; tailguard report names the reasons."
             )
         for name, count in self.others.items():

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tailguard.checks import InputError
-from tailguard.data.table import Table, checked_names
+from tailguard.data.table import Table, check_count, checked_names
 from tailguard.quiet import SharedSetting
 
 QUOTE = '"'
@@ -79,8 +79,7 @@ class CsvTable(Table):
         """Refuse a file with fewer than ``fewest`` records; read no more than that."""
         with closing(self._rows([])) as rows:
             count = sum(1 for _ in islice(rows, fewest))
-        if count < fewest:
-            raise InputError(f"{self.where} must have at least {fewest} records; got {count}.")
+        check_count(self.where, count, fewest)
 
     def without_rows(self) -> Iterable[Any]:
         """Return nothing: text has no types."""

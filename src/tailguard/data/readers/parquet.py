@@ -17,7 +17,7 @@ from tailguard.checks import InputError
 from tailguard.data.declarations import check_columns
 from tailguard.data.readers.csv import refuse_pipe
 from tailguard.data.readers.lazy import FAILED, silenced
-from tailguard.data.table import Table, checked_names
+from tailguard.data.table import Table, check_count, checked_names
 
 # Bytes of each column that are read at a time: without this limit, a whole row group.
 BUFFER = 2**16
@@ -55,10 +55,7 @@ class ParquetFiles(Table):
 
     def check_rows(self, fewest: int) -> None:
         """Refuse a table with fewer records than that; the files' metadata state their numbers."""
-        if self.n_rows < fewest:
-            raise InputError(
-                f"{self.where} must have at least {fewest} records; got {self.n_rows}."
-            )
+        check_count(self.where, self.n_rows, fewest)
 
     def without_rows(self) -> Iterator[Any]:
         """Yield a frame without rows for each file."""

@@ -186,15 +186,14 @@ def warning(problem: Problem, guarantee: Guarantee, *, constant: bool) -> str:
     words = "only a constant is fitted" if constant else "little more than a constant is expected"
     hides = "every column is predicted to" if constant else "typical columns may"
     return (
-        f"{words}: with this budget and {problem.n_rows:,} "
-        f"{'persons' if problem.by_person else 'records'} the scale of {hides} hide in the noise; "
-        f"{_remedy(problem, guarantee)}"
+        f"{words}: with this budget and {problem.n_rows:,} {problem.noun} the scale of {hides} "
+        f"hide in the noise; {_remedy(problem, guarantee)}"
     )
 
 
 def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
     """Return the error for a fit that would be noise."""
-    return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee))
+    return noise_refusal(problem.n_rows, guarantee, _remedy(problem, guarantee), problem.noun)
 
 
 def why_no_interval(
@@ -239,8 +238,8 @@ def with_remedy(
     if not no_interval(guarantee):
         return f"{reason}; {UNPREDICTED}"
     n_rows = two_digits(needed / usable_mu(guarantee, problem.size))
-    noun = "persons" if problem.by_person else "records"
-    return f"{reason}; {remedy(n_rows, guarantee, no_interval, noun=noun).rstrip('.')}"
+    enough = remedy(n_rows, guarantee, no_interval, problem.noun)
+    return f"{reason}; {enough.rstrip('.')}"
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
@@ -251,8 +250,8 @@ def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:
 
 def _remedy(problem: Problem, guarantee: Guarantee) -> str:
     """Describe how many records, or which epsilon, would suffice."""
-    n_rows, noun = useful_rows(problem, guarantee), "persons" if problem.by_person else "records"
-    return remedy(n_rows, guarantee, partial(rarely_beats_constant, problem), noun=noun)
+    n_rows = useful_rows(problem, guarantee)
+    return remedy(n_rows, guarantee, partial(rarely_beats_constant, problem), problem.noun)
 
 
 def useful_rows(problem: Problem, guarantee: Guarantee) -> float:
