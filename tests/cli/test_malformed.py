@@ -200,7 +200,7 @@ SAID = [
     ("{mean} --method clip", "--method must be one of 'auto', 'clipped'"),
     (
         "fit {csv} --formula cost~cut(age,2,1) {privacy} --out {out}",
-        "The term must be like cut(x, 10, 20), with",
+        "--term must be like cut(x, 10, 20), with",
     ),
     ("{describe} --quantiles half", "--quantiles must be numbers from 0 to 1"),
     ("{describe} --quantiles 2", "--quantiles must be"),

@@ -171,7 +171,7 @@ def test_columns_are_refused_by_name(tmp_path):
         MODELS["linear"].fit(folder)
     written(tmp_path, [good, good])
     for words, options in (
-        (r"must have a column 'weight'; its columns are age", {"target": "weight"}),
+        (r"must have a column 'weight'; its columns are 'age", {"target": "weight"}),
         (r"must have a column 'height'", {"target": "cost", "columns": ["height"]}),
         (
             "columns must be a list of different names of columns; got '",

@@ -134,14 +134,15 @@ def test_a_key_that_is_too_long_to_print_is_refused():
     "lacking", [{"features": ["b"]}, {"categorical": {"b": ["x"]}}, {"drop": ["b"]}]
 )
 def test_a_column_that_the_table_lacks_is_refused(lacking):
-    with pytest.raises(tg.InputError, match="X must have a column 'b'; its columns are a, c"):
-        tg.Schema(**lacking).settled(["a", "c"])
+    said = r"X must have a column 'b'; its columns are 'a', 'two, or c'\."
+    with pytest.raises(tg.InputError, match=said):
+        tg.Schema(**lacking).settled(["a", "two, or c"])
 
 
-@pytest.mark.parametrize(("n_columns", "end"), [(12, "c11"), (13, "c11 and 1 more")])
+@pytest.mark.parametrize(("n_columns", "end"), [(12, "'c11'"), (13, "'c11' and 1 more")])
 def test_a_sentence_lists_twelve_columns_and_counts_the_others(n_columns, end):
     columns = [f"c{place}" for place in range(n_columns)]
-    with pytest.raises(tg.InputError, match=f"its columns are c0, .*, c10, {end}\\."):
+    with pytest.raises(tg.InputError, match=f"its columns are 'c0', .*, 'c10', {end}\\."):
         tg.Schema(features=["x"]).settled(columns)
 
 
@@ -225,7 +226,7 @@ def test_a_csv_file_has_no_types(tmp_path):
 def test_a_draft_refuses_a_role_of_a_column_that_the_table_lacks(role):
     table = pd.DataFrame({"age": [1.0], "cost": [2.0]})
     more = {"max_rows": 3} if role == "person" else {}
-    with pytest.raises(tg.InputError, match="X must have a column 'Cost'; its columns are age, co"):
+    with pytest.raises(tg.InputError, match="have a column 'Cost'; its columns are 'age', 'cost'"):
         tg.Schema.from_frame(table, **{role: "Cost"}, **more)
 
 
@@ -235,10 +236,10 @@ def test_a_draft_refuses_what_declares_nothing_or_has_no_names():
     with pytest.raises(tg.InputError, match="X must be a pandas, polars or pyarrow table"):
         tg.Schema.from_frame(np.ones((3, 2)))
     with pytest.raises(
-        tg.InputError, match="can be a feature; the types of region are not numbers: declare"
+        tg.InputError, match="can be a feature; the types of 'region' are not numbers: declare"
     ):
         tg.Schema.from_frame(TYPED[["region", "cost"]], target="cost")
-    with pytest.raises(tg.InputError, match="is a feature; its columns are cost"):
+    with pytest.raises(tg.InputError, match="is a feature; its columns are 'cost'"):
         tg.Schema.from_frame(TYPED[["cost"]], target="cost")
 
 

@@ -153,7 +153,7 @@ def test_what_is_refused_costs_nothing(case, columns):
 
 def test_a_column_that_is_gone_at_prediction_is_named(columns):
     model = tg.LinearRegression(schema=described("cost"), **BUDGET).fit(pd.DataFrame(columns))
-    with pytest.raises(tg.InputError, match="X must have a column 'region'; its columns are age"):
+    with pytest.raises(tg.InputError, match="X must have a column 'region'; its columns are 'age"):
         model.predict(pd.DataFrame({"age": [1.0]}))
 
 

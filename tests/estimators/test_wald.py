@@ -113,10 +113,26 @@ def test_a_categorical_column_is_tested_by_its_estimated_levels():
     assert joint.df == 2
     assert joint.statistic == pytest.approx(model.wald_test(["region=b", "region=c"]).statistic)
     assert joint.p < 1e-6
-    assert repr(joint) == f"JointTest(statistic={joint.statistic}, df=2, p={joint.p}, reason='')"
+    assert joint.names == ("region=b", "region=c")
+    assert joint.notes == ("left out: region=other (not estimated: no records)",)
+    assert model.wald_test(["age", "region=b"]).notes == ()
     lost = model.wald_test("region=other")
     assert lost.reason.startswith("region=other: not estimated: ")
     assert np.isnan([lost.p, lost.statistic, *lost.estimate]).all()
+    assert repr(lost) == (f"Wald test that this is zero\nno test: {lost.reason}\nregion=other")
+
+
+def test_a_joint_test_reads_as_a_table():
+    found = fit_of(0).wald_test([{"x1": 1.0, "x3": -2.5}, {"x3": -1.0}, "x0"])
+    title, numbers, header, rule, *rows = repr(found).splitlines()
+    assert title == "Wald test that all of these are zero"
+    assert numbers == f"statistic {found.statistic:.4g}   df 3   p <0.001"
+    assert header.split() == ["estimate", "std", "err"]
+    assert rule == "-" * len(header)
+    assert [row.rsplit(maxsplit=2)[0] for row in rows] == ["x1 - 2.5 x3", "-x3", "x0"]
+    for row, *released in zip(rows, found.estimate, found.std, strict=True):
+        assert [float(cell) for cell in row.split()[-2:]] == pytest.approx(released, rel=5e-3)
+    assert fit_of(0).wald_test(np.full((1, 6), 0.123)).names == ("(1)",)
 
 
 @pytest.mark.long
@@ -142,7 +158,10 @@ def test_a_column_of_several_classes_is_tested_in_all_of_them():
 @pytest.mark.parametrize(
     ("contrasts", "words"),
     [
-        ("age", "contrasts must name coefficients; got 'age', and there are x0, x1, x2, x3, x4"),
+        (
+            "age",
+            "contrasts must name coefficients; got 'age', and there are 'x0', 'x1', 'x2', 'x3'",
+        ),
         ("x0 - x1", "A combination has weights by name, such as {'x0': 1, 'x1': -1}"),
         ({"x0": 0.0}, "contrasts must have a weight that is not zero in each of them"),
         ([], "contrasts must have a weight that is not zero in each of them"),

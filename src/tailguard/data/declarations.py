@@ -6,7 +6,7 @@ the width is public.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,9 +27,9 @@ OTHERS = ("level", "void")
 """How an undeclared level may be read: as a level of its own, or as a void record."""
 
 
-def listing(columns: Sequence[str]) -> str:
-    """Return names as text for a sentence; of many, the first names and the number of others."""
-    listed = ", ".join(map(printable, columns[:MOST_LISTED]))
+def listing(columns: Sequence[str], show: Callable[[str], str] = printable) -> str:
+    """Return names for a sentence, each as ``show`` writes it; of many, the first and a count."""
+    listed = ", ".join(map(show, columns[:MOST_LISTED]))
     n_more = len(columns) - MOST_LISTED
     return f"{listed} and {n_more} more" if n_more > 0 else listed or "none"
 
@@ -82,7 +82,7 @@ def check_columns(required: Iterable[str], columns: Sequence[str], where: str) -
     for column in required:
         if column not in present:
             raise InputError(
-                f"{where} must have a column {column!r}; its columns are {listing(columns)}."
+                f"{where} must have a column {column!r}; its columns are {listing(columns, repr)}."
                 f"{_other_format(columns)}"
             )
 
@@ -217,7 +217,7 @@ def check_terms(schema: Any) -> None:
         return
     used = {column for term in schema.model_terms for column in term.columns}
     if unread := [name for name in schema.features or () if name not in used]:
-        raise InputError(f"terms must read all features; no term reads {listing(unread)}.")
+        raise InputError(f"terms must read all features; no term reads {listing(unread, repr)}.")
     all_terms = {frozenset(), *(frozenset(term.factors) for term in schema.model_terms)}
     # Between its knots a sum of their columns may be any straight line.
     all_terms |= {
@@ -230,7 +230,7 @@ def check_terms(schema: Any) -> None:
         if factor.are_indicators(schema.levels) and frozenset(rest.factors) not in all_terms:
             raise InputError(
                 f"terms must have '{rest}' beside '{term}', or its slope would be zero at the "
-                f"baseline of '{factor}'; got {listing(schema.terms)}."
+                f"baseline of '{factor}'; got {listing(schema.terms, repr)}."
             )
 
 
@@ -305,7 +305,7 @@ def check_places(schema: Any) -> None:
     if len(set(coefficients)) < len(coefficients):
         raise InputError(
             "features must have distinct coefficient names, and a level is named column=level; got "
-            f"{listing(coefficients)}."
+            f"{listing(coefficients, repr)}."
         )
 
 

@@ -41,7 +41,7 @@ def drafted(declared: Any, table: Table, *, keep_cells: bool) -> Any:
     if left_out and {*left_out} == {*(settled.features or ())}:
         raise InputError(
             f"{table.where} must have a column that can be a feature; the types of "
-            f"{listing(left_out)} are not numbers: declare levels or dates."
+            f"{listing(left_out, repr)} are not numbers: declare levels or dates."
         )
     draft = replace(declared, dates={**declared.dates, **dates}, drop=(*declared.drop, *left_out))
     return draft.settled(table.names, table.where)

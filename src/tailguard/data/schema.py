@@ -228,7 +228,7 @@ class Schema:
         if not features:
             raise InputError(
                 f"{where} must have a column that is a feature; its columns are "
-                f"{declarations.listing(columns)}."
+                f"{declarations.listing(columns, repr)}."
             )
         named = (*features, *self.categorical, *self.dates, *self.drop, *self.missing, *in_terms)
         declarations.check_columns(named, columns, where)

@@ -13,6 +13,7 @@ from tailguard.checks import InputError
 from tailguard.data.declarations import OTHER, listing
 from tailguard.data.missing import missing_constants
 from tailguard.data.schema import Schema
+from tailguard.estimators.contrasts import Contrasts, JointTest, joint_test
 from tailguard.estimators.model_file import model_text
 from tailguard.estimators.reports import model_report
 from tailguard.estimators.summary import (
@@ -24,7 +25,7 @@ from tailguard.estimators.summary import (
     summary_html,
     summary_table,
 )
-from tailguard.estimators.wald import Contrasts, JointTest, intervals, joint_test, wald_test
+from tailguard.estimators.wald import intervals, wald_test
 from tailguard.gate.plan import NOT_ESTIMATED
 from tailguard.privacy.certificate import Certificate
 from tailguard.report.content import Report, Reported, Stated, write_file

@@ -5,71 +5,24 @@ Reference
 Wald 1943 (tests from asymptotically normal estimates).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from tailguard.array_types import Features, FloatArray
-from tailguard.checks import InputError, check_choice, check_finite, check_open_unit, shown
-from tailguard.data.declarations import listing
-from tailguard.gate.plan import INTERCEPT, NOT_ESTIMATED
-from tailguard.printable import four_digits, html_list, notebook_table, printable
+from tailguard.checks import InputError, check_choice, check_open_unit, shown
+from tailguard.gate.plan import INTERCEPT
+from tailguard.printable import printable
 
-Contrasts: TypeAlias = str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | FloatArray
-"""Coefficients or categorical columns by name, weights by name, or a matrix of weights."""
-# Directions of contrasts with less than this share of the largest variance count as redundant.
-REPEATED = 1e-10
 SMALLEST_P = 0.001  # smaller p-values depend on far normal tails, which are not tested
 LEAST_LEVEL = 0.5  # lower levels are taken for the alpha of other packages
 AGAINST = "each class has its log-odds against the first one: "
 """The note on coefficients of more than two classes; the label of the first class follows."""
 KINDS = ("mean", "new")
 """What the interval of a prediction covers: the mean, or the target of a new record."""
-
-
-@dataclass(frozen=True, eq=False)
-class JointTest:
-    """The test of whether all contrasts of coefficients are zero.
-
-    Attributes
-    ----------
-    estimate, std
-        Each contrast and its standard error, of sampling and privacy noise together.
-    statistic, df, p
-        Wald's statistic, its degrees of freedom, and its p-value in the chi-squared distribution.
-    reason
-        Why there is no test, and its numbers are NaN; empty if there is a test.
-
-    Examples
-    --------
-    >>> import tailguard as tg
-    >>> X = np.random.default_rng(0).standard_normal((1000, 2))
-    >>> model = tg.LinearRegression(guarantee=tg.GDP(9.0), random_state=0).fit(X, X[:, 0])
-    >>> model.wald_test({"x0": 1.0, "x1": -1.0}).p < 0.05
-    True
-    """
-
-    estimate: FloatArray = field(repr=False)
-    std: FloatArray = field(repr=False)
-    statistic: float
-    df: int
-    p: float
-    reason: str = ""
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows."""
-        pairs = zip(self.estimate.tolist(), self.std.tolist(), strict=True)
-        contrasts = [(k, *map(four_digits, pair)) for k, pair in enumerate(pairs, start=1)]
-        test = ("statistic", four_digits(self.statistic)), ("df", self.df), ("p", p_words(self.p))
-        parts = [
-            notebook_table(contrasts, ("contrast", "estimate", "std err")),
-            notebook_table(test),
-        ]
-        return "\n".join([*parts, html_list([self.reason] if self.reason else [])])
 
 
 def p_words(p: float) -> str:
@@ -89,114 +42,6 @@ def wald_test(model: Any) -> FloatArray:
     centre, std = centers(model), standard_errors(model)
     z = centre / np.where(std > 0.0, std, np.nan)
     return np.column_stack([z, 2.0 * ndtr(-np.abs(z))])
-
-
-def joint_test(model: Any, contrasts: Contrasts) -> JointTest:
-    """Test whether all contrasts are zero; see ``wald_test`` of the models."""
-    standard_errors(model)  # raises if the solver has no standard errors
-    weights = _weights(model, contrasts)
-    used = weights.any(axis=0)
-    estimate = weights @ centers(model)
-    missing = [place for place in np.flatnonzero(used) if model.reasons_[place]]
-    if missing:
-        reason = f"{coefficient_names(model)[missing[0]]}: {model.reasons_[missing[0]]}"
-        unknown = np.full(len(weights), np.nan)
-        return JointTest(unknown, unknown, np.nan, len(weights), np.nan, reason)
-    root_of_covariance = weights[:, used] @ model._covariance_root[used]
-    std = np.linalg.norm(root_of_covariance, axis=1)
-    left_vectors, singular_values, _ = np.linalg.svd(
-        root_of_covariance / std[:, None], full_matrices=False
-    )
-    kept_directions = singular_values**2 > REPEATED * singular_values[0] ** 2
-    standardised = left_vectors[:, kept_directions].T @ (estimate / std)
-    statistic = float(((standardised / singular_values[kept_directions]) ** 2).sum())
-    df = int(kept_directions.sum())
-    return JointTest(estimate, std, statistic, df, float(chdtrc(df, statistic)))
-
-
-def _weights(model: Any, contrasts: Any) -> FloatArray:
-    """Return the weights of contrasts: a row per contrast, a column per coefficient."""
-    names = coefficient_names(model)
-    rows_given = isinstance(contrasts, list) and len(contrasts) > 0
-    if rows_given and all(isinstance(each, list | tuple) for each in contrasts):
-        contrasts = _as_array(contrasts)
-    if isinstance(contrasts, np.ndarray):
-        matrix = np.atleast_2d(contrasts)
-        is_numeric = matrix.dtype.kind in "fiu" and matrix.ndim == 2
-        if is_numeric and matrix.shape[1] == len(names):
-            return _checked(matrix.astype(np.float64))
-    rows: list[FloatArray] = []
-    for contrast in contrasts if isinstance(contrasts, list | tuple) else [contrasts]:
-        if isinstance(contrast, str):
-            rows += [np.eye(len(names))[place] for place in _places(model, names, contrast)]
-        elif isinstance(contrast, Mapping):
-            rows.append(_combination(names, contrast))
-        else:
-            is_array = isinstance(contrasts, np.ndarray)
-            got = f"shape {contrasts.shape}" if is_array else shown(contrasts)
-            raise InputError(
-                "contrasts must be names of coefficients or of categorical columns, weights by "
-                f"name, a list of these, or an array with {len(names)} columns; got {got}."
-            )
-    return _checked(np.array(rows).reshape(-1, len(names)))
-
-
-def _as_array(rows: list[Any]) -> Any:
-    """Return rows of numbers as an array; rows of other lengths or types are left as they are."""
-    try:
-        return np.asarray(rows)
-    except ValueError:  # rows of several lengths
-        return rows
-
-
-def _checked(weights: FloatArray) -> FloatArray:
-    if not np.isfinite(weights).all():
-        raise InputError("contrasts must have finite weights.")
-    if not len(weights) or not weights.any(axis=1).all():
-        raise InputError("contrasts must have a weight that is not zero in each of them.")
-    return weights
-
-
-def _places(model: Any, names: Sequence[str], name: str) -> list[int]:
-    """Return the place of a coefficient, or the places of all estimated ones of a term."""
-    terms = _places_of_terms(model)
-    if name not in terms:
-        return [_place(names, name)]
-    estimated = [
-        place for place in terms[name] if not model.reasons_[place].startswith(NOT_ESTIMATED)
-    ]
-    return estimated or terms[name]
-
-
-def _places_of_terms(model: Any) -> dict[str, list[int]]:
-    """Return the places of each term's coefficients: those of all classes if there are several."""
-    of_schema = {} if model.schema_ is None else model.schema_.places_of_terms
-    if np.ndim(model.coef_) < 2:
-        return {name: list(places) for name, places in of_schema.items()}
-    n_columns, n_groups = model.coef_.shape[1], len(model.classes_) - 1
-    columns = model._names() or [f"x{column}" for column in range(n_columns)]
-    of_term = {name: (column,) for column, name in enumerate(columns)} | of_schema
-    return {
-        name: [group * n_columns + place for group in range(n_groups) for place in places]
-        for name, places in of_term.items()
-    }
-
-
-def _combination(names: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
-    row = np.zeros(len(names))
-    for name, weight in weights.items():
-        row[_place(names, name)] += check_finite(f"contrasts[{name!r}]", weight)
-    return row
-
-
-def _place(names: Sequence[str], name: Any) -> int:
-    if name not in names:
-        weights = dict(zip(names[:2], (1, -1), strict=False))
-        raise InputError(
-            f"contrasts must name coefficients; got {shown(name)}, and there are {listing(names)}. "
-            f"A combination has weights by name, such as {weights}."
-        )
-    return names.index(name)
 
 
 def standard_errors(model: Any) -> FloatArray:

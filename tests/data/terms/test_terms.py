@@ -195,7 +195,7 @@ REFUSED = {
         "terms must name features; got 'x', which is the target",
     ),
     "no feature": ({"terms": ["x"], "features": ["y"]}, "terms must name features; got 'x'"),
-    "a feature left out": ({"terms": ["x"], "features": ["x", "y"]}, "no term reads y"),
+    "a feature left out": ({"terms": ["x"], "features": ["x", "y"]}, "no term reads 'y'"),
     "one twice": ({"terms": ["log(x)", "log( x )"]}, "distinct coefficient names"),
     "none": ({"terms": []}, "terms must be a list"),
     "text": ({"terms": "x"}, "terms must be a list"),

@@ -180,5 +180,5 @@ def _factor(text: str, term: str) -> Factor:
     if not FUNCTIONS[call.func.id].accepts(parameters):
         example = FUNCTIONS[call.func.id].example
         order = ", with increasing numbers" if "," in example else ""
-        raise InputError(f"The term must be like {example}{order}; got {shown(term)}.")
+        raise InputError(f"terms must be like {example}{order}; got {shown(term)}.")
     return Factor(names.get(column.id, column.id), call.func.id, parameters)
