@@ -14,7 +14,7 @@ import numpy as np
 from tailguard.array_types import FloatArray
 from tailguard.checks import InputError
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import NOISE, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics
 
 
@@ -56,7 +56,7 @@ class VarianceResult(SummaryResult):
         """Return one table: a row per column."""
         numbers = (part.tolist() for part in (self.value, self.noise_std, self.std))
         rows = zip(self.groups, self.names, *numbers, strict=True)
-        return [by_groups("", ("column", "variance", "privacy noise", "std"), rows)]
+        return [by_groups("", ("column", "variance", NOISE, "std"), rows)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

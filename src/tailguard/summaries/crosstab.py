@@ -23,7 +23,7 @@ from tailguard.summaries.released import (
     released,
     summary,
 )
-from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult
+from tailguard.summaries.results import INTERVAL, NOISE, Cell, ResultTable, SummaryResult
 from tailguard.summaries.statistics import SURELY_MORE, Statistics
 
 
@@ -61,7 +61,7 @@ class CrosstabResult(SummaryResult):
         """Return one table with a row for each combination of levels."""
         combined = zip(product(*self.levels), self.counts.ravel().tolist(), strict=True)
         rows: list[tuple[Cell, ...]] = [(*each, count, self.noise_std) for each, count in combined]
-        return [ResultTable("", (*self.names, "records", "privacy noise"), rows)]
+        return [ResultTable("", (*self.names, "records", NOISE), rows)]
 
 
 @summary

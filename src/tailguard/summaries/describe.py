@@ -30,7 +30,7 @@ from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.summaries.distributions.distribution import Z
 from tailguard.summaries.quantile import checked_levels
 from tailguard.summaries.released import RunOptions, SummaryTable, released, summary
-from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import INTERVAL, NOISE, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics, SummarySolution
 
 MOST_SPEND = 1e6  # a larger factor would leave nothing to the other parts
@@ -100,7 +100,7 @@ class Description(SummaryResult):
                 for name, shares in self.shares.items()
                 for level, share in shares.items()
             ]
-            header = ("column", "level", "share", "privacy noise")
+            header = ("column", "level", "share", NOISE)
             tables.append(ResultTable("shares of levels", header, rows))
         if self.correlation is not None:
             matrix = zip(self.names, self.correlation, strict=True)

@@ -24,7 +24,7 @@ from tailguard.summaries.released import (
     released,
     summary,
 )
-from tailguard.summaries.results import INTERVAL, Cell, ResultTable, SummaryResult, by_groups
+from tailguard.summaries.results import INTERVAL, NOISE, Cell, ResultTable, SummaryResult, by_groups
 from tailguard.summaries.statistics import Statistics
 
 MOST_BINS = 10_000  # per column; more bins would be mostly noise
@@ -73,7 +73,7 @@ class HistogramResult(SummaryResult):
             ends = [-math.inf, *edges.tolist(), math.inf]
             bins = zip(ends[:-1], ends[1:], map(float, counts), strict=True)
             rows += [(*names, *each, self.noise_std) for each in bins]
-        return [by_groups("", ("column", "above", "up to", "cells", "privacy noise"), rows)]
+        return [by_groups("", ("column", "above", "up to", "cells", NOISE), rows)]
 
 
 @summary

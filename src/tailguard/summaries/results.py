@@ -32,7 +32,9 @@ UNKNOWN = "-"
 """A cell that noise hides."""
 INTERVAL = ("95% from", "to")
 """The headers of both ends of an interval."""
-IN_FRAMES = {INTERVAL: ("low", "high"), ("privacy noise",): ("noise_std",)}
+NOISE = "privacy noise"
+"""The header of the standard deviation of the noise."""
+IN_FRAMES = {INTERVAL: ("low", "high"), (NOISE,): ("noise_std",)}
 """Headers -> their names in a frame, as in the frames of coefficients and means."""
 COLUMNS = "columns"
 """The title of a table that has none of its own."""
@@ -72,16 +74,28 @@ def reported_table(
     >>> reported_table("", ("column", "mean"), [("age", 41.25), ("fee", None)]).rows
     (('age', '41.25'), ('fee', '-'))
     """
-    cells = (tuple(UNKNOWN if cell is None else _shown(cell) for cell in row) for row in rows)
+    cells = (shown_row(header, row) for row in rows)
     return ReportTable(title or COLUMNS, tuple(header), tuple(cells))
 
 
-def _shown(cell: Cell) -> str:
+def shown_row(header: Sequence[str], row: Sequence[Cell | None]) -> tuple[str, ...]:
+    """Return the cells of a row as text; noise has three digits, as in other tables.
+
+    Examples
+    --------
+    >>> shown_row(("share", "privacy noise"), (0.29394, 0.00114355))
+    ('0.29394', '0.00114')
+    """
+    pairs = zip(header, row, strict=True)
+    return tuple(_shown(cell, 3 if name == NOISE else 6) for name, cell in pairs)
+
+
+def _shown(cell: Cell | None, digits: int) -> str:
     if isinstance(cell, str):
         return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
-    return UNKNOWN if math.isnan(cell) else f"{cell + 0.0:.6g}"  # no -0
+    return UNKNOWN if cell is None or math.isnan(cell) else f"{cell + 0.0:.{digits}g}"  # no -0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -174,7 +188,7 @@ class SummaryResult(Reported):
         for table in self.tables():
             parts += [f"<h4>{escape(table.title)}</h4>"] if table.title else []
             parts.append(
-                notebook_table((tuple(map(_shown, row)) for row in table.rows), table.header)
+                notebook_table((shown_row(table.header, row) for row in table.rows), table.header)
             )
         parts += [f"<p>{html_words(note)}</p>" for note in self.notes]
         return "\n".join(parts)
@@ -198,7 +212,7 @@ def text_table(table: ResultTable, width: int = WIDTH) -> list[str]:
     column  median
     age         40
     """
-    shown = [table.header, *(tuple(map(_shown, row)) for row in table.rows)]
+    shown = [table.header, *(shown_row(table.header, row) for row in table.rows)]
     n_names, n_groups = _count_names(table), len({row[0] for row in shown[1:]})
     parts = _folded(shown, n_names, width)
     if len(parts) > 1 and table.header[0] == GROUP and n_groups < len(table.rows):
