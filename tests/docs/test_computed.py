@@ -144,7 +144,3 @@ def test_the_fair_share_of_seeded_faults_is_that_of_its_sample():
     share, limits, without, of_these = row[4], row[5], row[7], row[8].removesuffix(" |")
     assert f"**{share} ({limits})**" in page
     assert f"or {without} ({of_these}) of those that do harm" in page
-    tried, gone = re.search(
-        r"Tried were (\d+) faults.* lines of (\d+) of them", table, re.S
-    ).groups()
-    assert f"Of all {tried} faults that were tried, the lines of {gone} are gone" in page
