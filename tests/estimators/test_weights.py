@@ -55,7 +55,9 @@ def test_equal_weights_are_none_whatever_the_bound_but_for_noise(name):
     options = {"epsilon": None, "delta": None, "guarantee": tg.GDP(20.0)}
     plain = model(guarantee=tg.GDP(20.0), random_state=0).fit(X, y)
     loose = fitted(model, y, np.full(N_ROWS, BOUND / 8.0), **options)
-    np.testing.assert_allclose(weights_of(loose), weights_of(plain), atol=0.02)
+    # Runs of counts vary by .02 in one standard deviation, weighted ones, and others by .01.
+    atol = 0.06 if name == "poisson" else 0.02
+    np.testing.assert_allclose(weights_of(loose), weights_of(plain), atol=atol)
     if name != "poisson":  # whose standard errors vary more from run to run, weighted or not
         np.testing.assert_allclose(loose.coef_std_, plain.coef_std_, rtol=0.1)
 

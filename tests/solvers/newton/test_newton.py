@@ -112,7 +112,7 @@ def stepped(mu, *, n_before=10, rounds_left=(0,), way=-ACROSS):
 
 def needed_later(plan):
     """The squared mu of the stages after the rounds."""
-    names = ("debiasing", "debiasing curvature", "variance")
+    names = ("debiasing", "debiasing curvature")
     assert {*names} == {*AFTER_ROUNDS} & {stage.name for stage in plan.stages}
     return sum(plan.stage(name).total_mu ** 2 for name in names)
 
