@@ -74,7 +74,7 @@ def test_a_burn_stops_early_names_its_column_and_costs_little(number, how, tmp_p
         model.fit(source)
     error = stopped.value
     assert error.columns[0].column.name == blamed
-    assert (blamed == "y") == (error.columns[0].column.role == "target")
+    assert (blamed == "y") == (error.columns[0].column.role in ("target", "labels"))
     assert not error.columns[0].empty
     assert f"{blamed!r} holds about " in str(error)
     assert "SECRET" not in str(error)
