@@ -380,18 +380,3 @@ def test_predictions_stay_where_the_rounds_did_not_settle(settled, monkeypatch):
         assert found.noise is noise
     else:
         assert found is fit
-
-
-@pytest.mark.parametrize("times", [0.2, 5.0])
-def test_what_lies_beyond_the_cut_does_not_depend_on_the_unit_of_a_loss(times):
-    """A loss that is ``times`` as large gives each record that weight, in rows that are shorter."""
-    counts = np.array([0.0, 800.0, 0.0, 200.0])
-    lengths = NoisyDistribution.of(counts, Bins("linear", 0.0, 1.0, 4), noise_std=1e-9)
-    scaled = replace(lengths, points=lengths.points / np.sqrt(times))
-    cut, other = (
-        Moments(np.eye(2), 0.0, 2.0 / np.sqrt(weight), each, weight)
-        for each, weight in ((lengths, 1.0), (scaled, times))
-    )
-    lost = [Curvature(np.eye(2), each, np.zeros((2, 2))).lost() for each in (cut, other)]
-    assert lost[0] > 0.5
-    assert lost[0] == pytest.approx(lost[1])

@@ -46,7 +46,7 @@ class Estimate:
         The move of each weight from the starts of the last rounds to their average.
     from_curvature
         The distance of each weight from where the curvature of a likelihood was released; zero for
-        losses of residuals, whose curvature has no such effect along single columns.
+        losses of residuals, which are not checked for it.
     mean_curvature
         The mean curvature of records, with an intercept.
     """
