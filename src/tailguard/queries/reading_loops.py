@@ -20,6 +20,7 @@ from tailguard.data.rows.feature_loops import (
     prefetch,
 )
 from tailguard.queries.loop import compiled_loop
+from tailguard.queries.maps import STRIP_ROWS
 
 # Larger standardised features are cut to this. The squares of a hundred million of them have a
 # finite sum.
@@ -45,8 +46,6 @@ SMALLEST_FACTOR = 1e-290
 ROUNDING = 1.5 * 2.0**52
 # Subtracting this from the bits of the sum, read as an integer, leaves that whole number.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
-# So few rows that the first-level cache holds all their coordinates while products are summed.
-STRIP_ROWS = 128
 
 
 @compiled_loop(
@@ -276,43 +275,6 @@ def climb(
             factor = math.copysign(fraction * (min(lengths[i], row_limit) * inverses[i]), slopes[i])
             factors[level, i] = factor if abs(factor) > SMALLEST_FACTOR else 0.0
         below = levels[level]
-
-
-@compiled_loop("in matrix", "in matrix", "matrix", reorders=True)
-def map_rows(released: FloatArray, rows: FloatArray, mapped: FloatArray) -> None:
-    """Write the products of records' rows with each row of ``released`` to a line of ``mapped``.
-
-    Each record is computed by itself: with BLAS the bits of its products would depend on its place
-    in the chunk. To save memory traffic, each pass adds two products to each of four lines. Lines
-    and coordinates that fill up the last pass are zeros.
-    """
-    width, height = released.shape
-    padded = np.zeros((width + 3, height + 1))
-    padded[:width, :height] = released
-    columns = np.zeros((height + 1, STRIP_ROWS))
-    sums = np.empty((4, STRIP_ROWS))
-    for start in range(0, len(rows), STRIP_ROWS):
-        count = min(STRIP_ROWS, len(rows) - start)
-        for i in range(count):
-            for j in range(height):
-                columns[j, i] = rows[start + i, j]
-        for line in range(0, width, 4):
-            sums[:] = 0.0
-            for j in range(0, height, 2):
-                # The coefficients of this pass: two for each of four lines.
-                a, b = padded[line, j], padded[line, j + 1]
-                c, d = padded[line + 1, j], padded[line + 1, j + 1]
-                e, f = padded[line + 2, j], padded[line + 2, j + 1]
-                g, h = padded[line + 3, j], padded[line + 3, j + 1]
-                for i in range(STRIP_ROWS):
-                    first, second = columns[j, i], columns[j + 1, i]
-                    sums[0, i] += a * first + b * second
-                    sums[1, i] += c * first + d * second
-                    sums[2, i] += e * first + f * second
-                    sums[3, i] += g * first + h * second
-            for k in range(min(4, width - line)):
-                for i in range(count):
-                    mapped[line + k, start + i] = sums[k, i]
 
 
 @compiled_loop("in matrix", "in vector", "in places", "matrix")

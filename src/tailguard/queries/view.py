@@ -7,9 +7,9 @@ shortened only where it enters a sum, so slopes that average zero at the truth s
 weights).
 
 A view holds public or released numbers only, so reading a record through it depends on that record
-alone. A chunk goes through a compiled loop, one matrix product and another loop, and no step sees
-other chunks; NumPy computes vectors with one number per record. Loops are compiled at first use:
-``map_rows()`` returns the loop, and ``map_rows()(...)`` runs it.
+alone. A chunk goes through compiled loops, and no step sees other chunks; NumPy computes vectors
+with one number per record. Loops are compiled at first use: ``measure()`` returns the loop, and
+``measure()(...)`` runs it.
 
 Reference
 ---------
@@ -27,13 +27,13 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_positive, shown
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice
 from tailguard.losses.base import Loss
+from tailguard.queries.maps import Tiles
 from tailguard.queries.reading_loops import (
     LARGEST_FEATURE,
     add_by_person,
     add_rounded,
     bound_slopes,
     climb,
-    map_rows,
     measure,
     multiply,
 )
@@ -209,13 +209,14 @@ class View:
         matrices = [self._map] * lengths + [np.atleast_2d(weights)] * scores
         released = np.asarray(np.concatenate(matrices), dtype=np.float64)
         width = len(matrices[0]) * lengths
+        tiles = Tiles(released)
         arrays = partial(Sight, n_lines=len(released), width=width, classes=weights.shape[:-1])
         for seen in self.units.read(
             block, arrays, bound=self.bound, target_in_row=self.target_in_row
         ):
-            if block.alone:
-                map_rows()(np.ascontiguousarray(released), seen.rows, seen.lines)
-            else:
+            if block.alone or width:
+                tiles.map(seen.rows, seen.lines)
+            else:  # of a few scores, BLAS is faster
                 np.matmul(released, seen.rows.T, out=seen.lines)
             if scores:
                 lines = seen.lines[width:].reshape(seen.score.shape)
