@@ -20,7 +20,7 @@ from tailguard.data.rows.feature_loops import (
     prefetch,
 )
 from tailguard.queries.loop import compiled_loop
-from tailguard.queries.maps import STRIP_ROWS
+from tailguard.queries.maps import GAP, STRIP_ROWS
 
 # Larger standardised features are cut to this. The squares of a hundred million of them have a
 # finite sum.
@@ -46,6 +46,8 @@ SMALLEST_FACTOR = 1e-290
 ROUNDING = 1.5 * 2.0**52
 # Subtracting this from the bits of the sum, read as an integer, leaves that whole number.
 ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
+# So few rows that the first-level cache holds six lines of them while their products are summed.
+LONG_STRIP = 256
 
 
 @compiled_loop(
@@ -330,3 +332,47 @@ def add_rounded_squares(
                     total += int(rounded.view(np.int64)) - ROUNDING_BITS
                 totals[place] += total
                 place += 1
+
+
+@compiled_loop("in matrix", "in vector", "matrix", reorders=True)
+def add_squares(mapped: FloatArray, roots: FloatArray, sums: FloatArray) -> None:
+    """Add outer products of columns, each times its entry of ``roots``, to the upper triangle.
+
+    Blocks of three by three entries are summed at a time, which read a number six times for nine
+    products. ``sums`` may be up to two wider than the columns; what lies beyond is of no use.
+    """
+    width = len(mapped)
+    strips = np.zeros((width + 2, LONG_STRIP + GAP))
+    for start in range(0, roots.size, LONG_STRIP):
+        factors = roots[start : start + LONG_STRIP]
+        for j in range(width):
+            row, into = mapped[j, start : start + LONG_STRIP], strips[j, :LONG_STRIP]
+            if row.size < into.size:
+                into[:] = 0.0
+            for i in range(row.size):
+                into[i] = row[i] * factors[i]
+        for j in range(0, width, 3):
+            a, b, c = strips[j], strips[j + 1], strips[j + 2]
+            for k in range(j, width, 3):
+                d, e, f = strips[k], strips[k + 1], strips[k + 2]
+                ad = ae = af = bd = be = bf = cd = ce = cf = 0.0
+                for i in range(LONG_STRIP):
+                    ad += a[i] * d[i]
+                    ae += a[i] * e[i]
+                    af += a[i] * f[i]
+                    bd += b[i] * d[i]
+                    be += b[i] * e[i]
+                    bf += b[i] * f[i]
+                    cd += c[i] * d[i]
+                    ce += c[i] * e[i]
+                    cf += c[i] * f[i]
+                row0, row1, row2 = sums[j], sums[j + 1], sums[j + 2]
+                row0[k] += ad
+                row0[k + 1] += ae
+                row0[k + 2] += af
+                row1[k] += bd
+                row1[k + 1] += be
+                row1[k + 2] += bf
+                row2[k] += cd
+                row2[k + 1] += ce
+                row2[k + 2] += cf

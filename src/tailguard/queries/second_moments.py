@@ -28,7 +28,7 @@ from tailguard.data.rows.base import (
 )
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import SumQuery
-from tailguard.queries.reading_loops import add_rounded_squares
+from tailguard.queries.reading_loops import add_rounded_squares, add_squares
 from tailguard.queries.view import Sight, View, Weighting, by_person
 
 __all__ = ["SecondMoments", "Weighting", "symmetric"]
@@ -114,6 +114,8 @@ class SecondMoments(SumQuery):
         upper = np.triu_indices(width)
         packing = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
         row_ends = np.cumsum(np.arange(width, 1, -1))
+        sums = np.empty((width + 2, width + 2))
+        places = np.ravel_multi_index(upper, sums.shape)
         total = np.zeros(packing.size, dtype=np.int64)
         for sight, weight in self._read(block, state):
             roots = np.sqrt(weight) * sight.inverse
@@ -121,19 +123,18 @@ class SecondMoments(SumQuery):
                 steps = np.array([1.0, np.sqrt(2.0)]) / grid
                 add_rounded_squares()(sight.mapped, roots, steps, total)
                 continue
-            # The next chunk overwrites ``mapped`` anyway.
-            parts = np.multiply(sight.mapped, roots, out=sight.mapped)
-            parts = parts.reshape(-1, width, roots.size)
+            parts = sight.mapped.reshape(-1, width, roots.size)
             if block.alone:
-                for row, places in enumerate(np.split(np.arange(packing.size), row_ends)):
+                parts = parts * roots
+                for row, of_row in enumerate(np.split(np.arange(packing.size), row_ends)):
                     # Of a single record ``einsum`` would add the parts in another order.
                     products = reduce(np.add, parts[:, row, None] * parts[:, row:])
-                    total[places] += rounded_alone(products.T * packing[places], grid)
+                    total[of_row] += rounded_alone(products.T * packing[of_row], grid)
                 continue
-            # For a matrix times its own transpose BLAS does half the work; the result is symmetric
-            # to the bit.
-            rows = parts.swapaxes(0, 1).reshape(width, -1)
-            total += round_to_lattice((rows @ rows.T)[upper] * packing, grid)
+            sums[:] = 0.0
+            for part in parts:
+                add_squares()(part, roots, sums)
+            total += round_to_lattice(sums.take(places) * packing, grid)
         return total
 
     def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
