@@ -339,7 +339,8 @@ def test_a_row_of_any_size_counts_in_its_direction(size, factor):
     view = replace(view, units=replace(view.units, center=np.zeros(3)))
     x = rng.standard_normal((1, 3))
     u = ((x / view.units.scale) @ view.whitening)[0]
-    ladder = plain_ladder(view.through(view.whitening * factor), weights, 1e-3 * size * factor)
+    scaled = replace(view, whitening=view.whitening * factor)
+    ladder = plain_ladder(scaled, weights, 1e-3 * size * factor)
     units = ladder.sum_block(RecordBlock(size * x))
     np.testing.assert_allclose(units * 2.0**-40, u / np.linalg.norm(u), atol=1e-9)
 

@@ -57,7 +57,7 @@ class LevelSums(SumQuery):
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return means in the units of the view, one row per level."""
         means = np.reshape(noised, (len(self.levels), -1))
-        return means * (self.level_units / n_rows)[:, None]
+        return self.view.rotated(means * (self.level_units / n_rows)[:, None])
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> FloatArray:
         """Return the standard deviation of the noise of each level's mean; public numbers only."""

@@ -165,7 +165,9 @@ class SecondMoments(SumQuery):
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""
-        return symmetric(noised / n_rows, self.view.width)
+        moments = symmetric(noised / n_rows, self.view.width)
+        moments = self.view.rotated(self.view.rotated(moments).T)
+        return (moments + moments.T) / 2.0
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
         """Return the standard deviation of the noise on the diagonal; public numbers only."""

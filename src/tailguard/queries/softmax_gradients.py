@@ -120,7 +120,7 @@ class SoftmaxGradients(SumQuery):
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return mean gradients, one row per class."""
-        return np.reshape(noised, (self.n_classes, -1)) / n_rows
+        return self.view.rotated(np.reshape(noised, (self.n_classes, -1)) / n_rows)
 
     def noise_std(self, n_rows: int, n_features: int, mu: float) -> float:
         """Return the standard deviation of the noise of each mean; public numbers only."""

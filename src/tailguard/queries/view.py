@@ -27,7 +27,7 @@ from tailguard.array_types import FloatArray, IntArray
 from tailguard.checks import InputError, check_choice, check_positive, shown
 from tailguard.data.rows.base import CHUNK_ROWS, RecordBlock, round_to_lattice
 from tailguard.losses.base import Loss
-from tailguard.queries.maps import Tiles
+from tailguard.queries.maps import TILE, Tiles, triangular
 from tailguard.queries.reading_loops import (
     LARGEST_FEATURE,
     add_by_person,
@@ -99,6 +99,9 @@ class View:
         to that curvature.
     weight_unit
         Factor of the weights in contributions, such as one over a released mean weight.
+    rotation
+        The rotation of released answers, so that these are in the coordinates of ``matrix``; None
+        if there is none.
 
     Guarantee
     ---------
@@ -120,11 +123,21 @@ class View:
     bound: float = LARGEST_FEATURE
     times: str = "one"
     weight_unit: float = 1.0
+    rotation: FloatArray | None = None
 
     @classmethod
     def plain(cls, loss: Loss | None, units: Units) -> "View":
         """View with every standardised coordinate as it is."""
         return cls(loss, units, np.eye(units.size))
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The map from standardised coordinates to those of answers."""
+        return self.rotated(self.whitening)
+
+    def rotated(self, rows: FloatArray) -> FloatArray:
+        """Return rows of released whitened coordinates in those of answers."""
+        return rows if self.rotation is None else np.asarray(rows @ self.rotation)
 
     @property
     def width(self) -> int:
@@ -147,8 +160,9 @@ class View:
         return self.whitening.T
 
     def through(self, matrix: FloatArray) -> "View":
-        """Return the view with another whitening matrix."""
-        return replace(self, whitening=matrix)
+        """Return the view with answers in other coordinates, read through a triangular map."""
+        whitening, rotation = triangular(matrix)
+        return replace(self, whitening=whitening, rotation=rotation)
 
     def contributions(self) -> "View":
         """Return the view with contributions, slope times row, in place of rows."""
@@ -214,9 +228,9 @@ class View:
         for seen in self.units.read(
             block, arrays, bound=self.bound, target_in_row=self.target_in_row
         ):
-            if block.alone or width:
+            if block.alone or len(released) > TILE:
                 tiles.map(seen.rows, seen.lines)
-            else:  # of a few scores, BLAS is faster
+            else:  # of a few lines, BLAS is faster
                 np.matmul(released, seen.rows.T, out=seen.lines)
             if scores:
                 lines = seen.lines[width:].reshape(seen.score.shape)

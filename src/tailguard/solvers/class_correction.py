@@ -110,7 +110,7 @@ def corrected(
     A column of ``noise`` is the move of all weights by one unit of an independent noise.
     """
     basis = Contrasts.at(shares, flattest=RAREST).basis
-    matrix = np.asarray(np.kron(basis, view.whitening), dtype=np.float64)
+    matrix = np.asarray(np.kron(basis, view.matrix), dtype=np.float64)
     unused = np.zeros(view.height)  # the correction of a likelihood needs no facts of columns
     geometry = ClassGeometry(
         session.loss, view.units, replace(whitening, matrix=matrix),

@@ -297,9 +297,9 @@ def _fitted(
         SlopeDistribution.of_likelihood(math.sqrt(2.0) * contrasts.mean_noise),
         n_rows=session.n_rows(), mu=session.rounds_mu(0), evenness=session.evenness, misfit=0.0,
     )  # fmt: skip
-    start = np.outer(contrasts.start, np.linalg.pinv(view.whitening)[:, -1])
+    start = np.outer(contrasts.start, np.linalg.pinv(view.matrix)[:, -1])
     contrast_weights, noise = _take_rounds(session, view, clipping, contrasts, start)
-    weights_of = np.kron(contrasts.basis, view.whitening)
+    weights_of = np.kron(contrasts.basis, view.matrix)
     constant, weights = (
         (weights_of @ each.ravel()).reshape(len(frequencies), -1)
         for each in (start, contrast_weights)
@@ -323,7 +323,7 @@ def _take_rounds(
     phases = ((phase, count - k) for phase, count in enumerate(rounds) for k in range(count))
     for phase, rounds_left in phases:
         stage = session.round(phase, rounds_left if phase == last_phase else 0)
-        weights = contrasts.basis @ position.reshape(start.shape) @ view.whitening.T
+        weights = contrasts.basis @ position.reshape(start.shape) @ view.matrix.T
         gradient = (to_step @ session.ask(query, usable(weights), stage)).ravel()
         noise_std = session.noise_of(query, stage)
         noise_std *= contrasts.mean_noise / clipping.curvature
@@ -370,7 +370,7 @@ def _kept(
     stage, units = session.stages[CHOICE], view.units
     query, margin = compare_classes(session, view, frequencies, stage)
     differences = session.ask(query, weights, stage)
-    left_out = np.asarray(~view.whitening.any(axis=1))[:-1]
+    left_out = np.asarray(~view.matrix.any(axis=1))[:-1]
     levels = {*chain(*session.problem.levels)} if LEVELS in session.stages else {}
     unseen = [
         "" if not out else RARE_LEVEL if column in levels else UNSEEN_COLUMN

@@ -95,6 +95,7 @@ def level_gradients():
     for name, view, limit, levels, shares, loss in (
         ("three", plain, 2.0, (1.0, 4.0, 64.0), (1.0, 0.3, 0.1), SQUARED),
         ("whitened", whitened, 3.0, (0.5, 1.0), (1.0, 1.0), SQUARED),
+        ("rotated", plain.through(SKEWED), 3.0, (0.5, 1.0), (1.0, 1.0), SQUARED),
         ("tiny", plain, 1e-150, (1.0,), (1.0,), SQUARED),
         ("quantile", View(quantile, RAW, SKEWED), 3.0, (0.3,), (1.0,), quantile),
     ):

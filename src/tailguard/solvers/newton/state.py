@@ -79,7 +79,8 @@ class Geometry:
     def view(self) -> View:
         """The view through which queries read records."""
         unit = self.weight_unit
-        return View(self.loss, self.units, self.matrix, bound=self.bound, weight_unit=unit)
+        view = View(self.loss, self.units, self.matrix, bound=self.bound, weight_unit=unit)
+        return view.through(self.matrix)
 
     @property
     def matrix(self) -> FloatArray:

@@ -223,7 +223,7 @@ def release_curvature(session: FitSession, fit: Fit) -> Curvature:
     lengths: NoisyDistribution | None = fit.clipping.rows.distribution
     if session.loss.link.curved or weights != EQUAL:
         unit = max(fit.clipping.curvature, 1e-12) ** -0.5  # so that the curvature is about one
-        view, lengths = view.through(unit * view.whitening), None
+        view, lengths = view.through(unit * view.matrix), None
     names = "row lengths", "curvature of rows"
     moments = release_moments(session, view, fit.weights, names, ROWS_NOISE, lengths, weights)
     return Curvature(unit * np.eye(view.width), moments, fit.geometry.penalty)
@@ -233,7 +233,7 @@ def release_curvature_again(session: FitSession, fit: Fit, coarse: Curvature) ->
     """Release the curvature again, in the metric of the first release."""
     first = coarse.first @ coarse.second.raised(coarse.floor, -0.5)
     view, weights = _rows(session, fit)
-    again = view.through(view.whitening @ first)
+    again = view.through(view.matrix @ first)
     names = "row lengths again", "curvature of rows again"
     second = release_moments(session, again, fit.weights, names, ROWS_NOISE, None, weights)
     return Curvature(first, second, fit.geometry.penalty)
