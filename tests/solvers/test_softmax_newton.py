@@ -83,8 +83,11 @@ def ordered(seed, n_rows=3_000, n_columns=12):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_with_little_noise_a_loss_is_within_one_percent_of_the_best_one(seed):
-    """With rows cut less often than their error asks for, losses were 1.7 to 2.1 % above it."""
+def test_with_little_noise_a_loss_is_near_the_best_one(seed):
+    """It is 0.5 to 1.4 % above it; with rows cut less often than their error asks for, 1.7 to 2.1.
+
+    The first range is that of sixteen fits with other noise.
+    """
     X, y = ordered(seed)
     model = tg.LogisticRegression(classes=range(6), guarantee=tg.GDP(10.0), random_state=seed)
     model.fit(X, y)
@@ -95,7 +98,7 @@ def test_with_little_noise_a_loss_is_within_one_percent_of_the_best_one(seed):
         -np.log(chances[np.arange(len(y)), y.astype(int)]).mean()
         for chances in (best.predict_proba(Z), model.predict_proba(X))
     )
-    assert reached < 1.01 * least
+    assert reached < 1.015 * least
 
 
 def test_a_unit_of_a_column_changes_its_coefficients_in_proportion():
