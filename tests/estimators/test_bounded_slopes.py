@@ -79,3 +79,12 @@ def test_rounds_of_l4_settle_where_columns_are_heavy(seed):
     budget = {"epsilon": 10.0, "delta": 1e-6, "random_state": seed, "fit_intercept": False}
     residual = y - tg.LpRegression(p=4.0, **budget).fit(X, y).predict(X)
     assert np.mean(residual**4) < 5.0
+
+
+def test_the_power_two_is_least_squares():
+    X, y = regression(5_000, 1, signal=1.0)
+    budget = {"epsilon": 4.0, "delta": 1e-6, "random_state": 1}
+    power, squares = (
+        model.fit(X, y) for model in (tg.LpRegression(p=2, **budget), tg.LinearRegression(**budget))
+    )
+    np.testing.assert_array_equal(power.conf_int(), squares.conf_int())

@@ -232,4 +232,5 @@ class LpRegression(PrivateRegression):
     stated_in_titles: ClassVar[tuple[str, ...]] = ("p",)
 
     def _loss(self) -> Loss:
-        return LpLoss(self.p)
+        loss = LpLoss(self.p)
+        return Squared() if loss.p == 2.0 else loss  # half of it, of curvature one
