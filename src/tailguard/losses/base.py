@@ -125,6 +125,11 @@ class Loss:
         """Supremum of the second derivative; infinity if it is unbounded."""
         return np.inf
 
+    @property
+    def bounds_slopes(self) -> bool:
+        """Whether slopes of residuals are bounded, as of quantiles: their curvature varies."""
+        return self.link.residual and bool(np.isfinite(self.slope_bound()))
+
     def residual(self, slope: float) -> float:
         """Return the residual of a slope that is not negative; most losses have equal ones."""
         return slope

@@ -243,7 +243,7 @@ def corrected_from(problem: Problem, *, robust: bool) -> float:
 def _facts(problem: Problem, *, robust: bool, sampled: bool) -> set[str]:
     """Return the words, as used in ``Regime.losses``, that are true of the loss and the plan."""
     link = problem.link
-    bounded = problem.scored is not None and math.isfinite(problem.scored.slope_bound())
+    bounded = problem.scored is not None and problem.scored.bounds_slopes
     settled = link.residual and settles(problem, robust=robust)
     counts = link.log and problem.scored is not None and problem.scored.canonical
     facts = {

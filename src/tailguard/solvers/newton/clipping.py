@@ -242,7 +242,7 @@ class SlopeDistribution:
     @property
     def of_bounded_residual_loss(self) -> bool:
         """Whether the loss is one of residuals with bounded slopes."""
-        return self.loss is not None and np.isfinite(self.loss.slope_bound())
+        return self.loss is not None and self.loss.bounds_slopes
 
     @property
     def limits(self) -> FloatArray:

@@ -359,7 +359,7 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
             shares.correction,
             curved=curved,
             sampled=sampled,
-            bounded=problem.scored is not None and math.isfinite(problem.scored.slope_bound()),
+            bounded=problem.scored is not None and problem.scored.bounds_slopes,
         )
     return shares.units_stages(problem, total_mu) + planned_stages(releases, total_mu)
 

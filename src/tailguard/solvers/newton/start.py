@@ -241,14 +241,14 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     """Release the distribution of residuals, or of slopes if residuals do not determine them."""
     geometry, previous, curved = fit.geometry, fit.clipping.slopes, session.problem.link.curved
     bins = SLOPE_BINS
-    if previous.seen and previous.of_bounded_residual_loss:
+    if previous.seen and geometry.loss.bounds_slopes:
         # Near zero a bin is a quarter of the target's scale wide, but residuals may be far smaller.
         bins = replace(bins, unit=min(1.0, previous.scale))
     query = WhitenedHistogram(geometry.view, "slope" if curved else "residual", bins)
     early = fit.phase < session.shares.early and "early slopes" in session.stages
     stage = session.stages["early slopes" if early else "slopes"]
     counts, noise_std = session.histograms(query, fit.weights, stage)
-    unbounded = not curved and geometry.loss.slope_bound() == np.inf
+    unbounded = not (curved or geometry.loss.bounds_slopes)
     earlier = previous.distribution if unbounded or curved else None
     distribution = NoisyDistribution.of(counts, bins, noise_std, earlier)
     center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0

@@ -90,7 +90,7 @@ def release_lengths(
     Far contributions, which would bias intervals, are sought more closely than far rows.
     """
     bins = CORRECTION_LENGTHS
-    if math.isinf(session.loss.slope_bound()) and not session.loss.link.curved:
+    if session.loss.link.residual and not session.loss.bounds_slopes:
         bins = replace(LENGTHS_OF_SQUARES, unit=math.sqrt(view.width))
     query = WhitenedHistogram(view, "length", bins, weights)
     counts, noise_std = session.histograms(query, state, session.stages[name])
@@ -247,7 +247,7 @@ def _rows(session: FitSession, fit: Fit) -> tuple[View, Weighting]:
     if session.loss.link.curved:
         return loss_view(session, fit).curved(), EQUAL
     weights = EQUAL
-    if fit.clipping.slopes.of_bounded_residual_loss:
+    if session.loss.bounds_slopes:
         weights = curvature_weighting(session, fit, fit.geometry.loss.slope_bound())
     return fit.geometry.view, weights
 

@@ -157,7 +157,7 @@ def _tail(
     slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
     likely, max_rows = link.curved and session.loss.canonical, session.problem.max_rows
     least = len(first) / geometry.units.target_scale / (max_rows or 1) if likely else 0.0
-    if not slopes.seen or slopes.of_bounded_residual_loss:  # lengths of contributions tell it
+    if not slopes.seen or session.loss.bounds_slopes:  # lengths of contributions tell it
         return Tail(lengths, np.zeros(1), np.zeros(1), least)
     square = float(np.trace(first.T @ curvature.matrix @ first))
     if link.curved:

@@ -122,8 +122,8 @@ def run_rounds(
     position = start = fit.whitened
     shortening = StepShortening(np.eye(len(position)))
     starts, arrivals, increments, ratios = [], [], [], []
-    bounded = fit.clipping.slopes.of_bounded_residual_loss
-    varies, has_sample = session.loss.link.curved or bounded, session.shares.sample > 0
+    varies = session.loss.link.curved or session.loss.bounds_slopes
+    has_sample = session.shares.sample > 0
     stds = session.noise_of(query, stage)
     noise = float(np.linalg.norm(stds))
     for _ in range(stage.times):
