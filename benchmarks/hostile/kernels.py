@@ -74,7 +74,7 @@ def whitened_queries():
         of_loss = View(LOSSES[name], units, rotation)
         yield f"levels, {name}", LevelGradients(of_loss, 5.0, (0.5, 1.5), (1.0, 0.4)), weights
         yield f"contributions, {name}", ContributionLevels(of_loss, (0.5, 1.5)), weights
-    for kind in ("one", "curvature", "squared-slope"):
+    for kind in ("one", "curvature"):
         weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5)
         yield f"second moments, weight {kind}", SecondMoments(view, 5.0, 5.0, weighting), weights
     for name in ("squared", "huber", "logistic", "poisson"):

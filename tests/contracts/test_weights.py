@@ -23,7 +23,7 @@ from tailguard.gate.stage import Stage
 from tailguard.queries.base import GaussianQuery
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.registry import QUERIES, SMOOTH_QUERIES
-from tailguard.queries.second_moments import SecondMoments, Weighting
+from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
 from tailguard.queries.usable_records import WeightTotals
 from tailguard.queries.view import View
@@ -107,13 +107,13 @@ def test_what_is_cut_after_the_weight_is_in_proportion_to_it_below_the_cut():
     np.testing.assert_allclose(2.0 * halves, ones, rtol=1e-9, atol=8 * grid)
 
 
-def test_squared_slopes_count_by_the_squared_weight():
-    """Both are factors of what is squared in the variance of a weighted gradient."""
+def test_contributions_count_by_the_squared_weight():
+    """The weight is a factor of a contribution, which is squared in the variance of a gradient."""
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((500, 2)), rng.standard_normal(500), rng.uniform(size=500)
     view = View.plain(tg.losses.Squared(), Units.raw(2, intercept=False))
-    query = SecondMoments(view, 6.0, 6.0, Weighting(kind="squared-slope", slope_limit=6.0))
-    found = released(query, np.zeros(2), X, y, weight) * 6.0**2 * 500
+    query = SecondMoments(view.contributions(), 60.0, 60.0)
+    found = released(query, np.zeros(2), X, y, weight) * 500
     contributions = weight[:, None] * (-y[:, None] * X)
     np.testing.assert_allclose(found, contributions.T @ contributions, rtol=1e-6)
 

@@ -17,7 +17,7 @@ from tailguard.estimators.summary import (
     table_lines,
 )
 from tailguard.gate.record_check import RESTS_ON
-from tailguard.solvers.newton.outlook import ESTIMAND, ESTIMAND_OF_BULK
+from tailguard.solvers.newton.outlook import ESTIMAND
 
 N_ROWS = 20_000
 TRUTH = np.array([0.0, 0.5, 0.0, -0.3])
@@ -337,16 +337,16 @@ def test_a_solver_that_pays_for_no_variance_has_no_tests():
     assert " z " not in model.summary()
 
 
-@pytest.mark.parametrize(("n_rows", "said"), [(20_000, ESTIMAND), (1_200, ESTIMAND_OF_BULK)])
-def test_a_certificate_says_in_one_sentence_what_was_estimated(n_rows, said):
+@pytest.mark.parametrize(("n_rows", "said"), [(20_000, [ESTIMAND]), (1_200, [])])
+def test_a_certificate_says_in_one_sentence_of_what_intervals_are(n_rows, said):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 2))
     y = X[:, 0] + rng.standard_normal(n_rows)
     certificate = tg.LinearRegression(guarantee=tg.GDP(1.0), random_state=0).fit(X, y).certificate_
     aims = [each for each in certificate.assumptions_for_accuracy if "without privacy" in each]
-    assert aims == [said]
+    assert aims == said
     for page in (certificate.to_text(), certificate.to_html()):
-        assert said in " ".join(page.split())
+        assert all(aim in " ".join(page.split()) for aim in said)
 
 
 def test_a_feature_with_the_name_of_the_constant_is_refused():

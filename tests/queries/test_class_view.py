@@ -168,7 +168,7 @@ def test_records_of_no_class_or_without_numbers_add_nothing():
     np.testing.assert_array_equal(found[0], found[2])
 
 
-BY_SCORE = Weighting(kind="squared-slope", slope_limit=1.0)
+BY_SCORE = Weighting(kind="curvature", slope_limit=1.0)
 REFUSED = {
     "residuals": WhitenedHistogram(VIEW, "residual", Bins("signed", -9.0, 3.0, 80)),
     "lengths by slopes": WhitenedHistogram(

@@ -23,7 +23,6 @@ LOSSES = {"squared": Squared(), "logistic": Logistic(), "poisson": Poisson(), "n
 WEIGHTINGS = (
     Weighting(),
     Weighting(kind="curvature", slope_limit=2.0, half_step=0.5, bound=1.0),
-    Weighting(kind="squared-slope", slope_limit=0.7),
     Weighting(kind="beyond", bound=0.4),
 )
 GRID = 2.0**-30
@@ -255,8 +254,6 @@ def plainly_summed(kernel, block):
         reach, bound = query.weighting.half_step, query.weighting.bound
         rise = (slope(score + reach, limit) - slope(score - reach, limit)) / (2.0 * reach)
         weight = np.clip(rise / bound, 0.0, 1.0)
-    elif kind == "squared-slope":
-        weight = (slope(score, limit) / limit) ** 2
     elif kind == "beyond":
         weight = np.where(length > query.weighting.bound, 1.0, 0.0)
     if isinstance(query, SecondMoments):

@@ -11,7 +11,7 @@ matrix), here for rows bounded by a released limit.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
@@ -29,7 +29,7 @@ from tailguard.data.rows.base import (
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import SumQuery
 from tailguard.queries.reading_loops import add_rounded_squares, add_squares
-from tailguard.queries.view import Sight, View, Weighting, by_person
+from tailguard.queries.view import Sight, View, Weighting
 
 __all__ = ["SecondMoments", "Weighting", "symmetric"]
 
@@ -138,30 +138,13 @@ class SecondMoments(SumQuery):
         return total
 
     def _read(self, block: RecordBlock, state: FloatArray) -> Iterator[tuple[Sight, FloatArray]]:
-        """Yield chunks of records, and the norms of the records' weighted outer products.
-
-        With squared slopes a person contributes one outer product: that of the sum of her rows,
-        each times its clipped slope. Each term is at most as long as the root of ``norm_limit``.
-        """
+        """Yield chunks of records, and the norms of the records' weighted outer products."""
         shrunk, scores = shrink(4 * self.view.parts * self.view.width), self.weighting.needs_scores
-        if block.person is not None and self.weighting.kind == "squared-slope":
-            rows = self.view.read(replace(block, person=None), state)
-            summed = ((sight, self._clipped(sight)) for sight in rows)
-            for sight in by_person(block, summed, self.view.width, shrunk):
-                yield sight, np.minimum(sight.length**2, self.norm_limit)
-            return
         for sight in self.view.read(block, state, shrunk=shrunk, scores=scores):
             weight = self.weighting.of(self.view, sight)
             weight *= np.minimum(sight.length, self.row_limit)
             weight *= np.minimum(sight.length, self.row_cap)
             yield sight, weight
-
-    def _clipped(self, sight: Sight) -> FloatArray:
-        """Return the factors that cut rows and multiply them by clipped slopes and weights."""
-        sizes = np.minimum(sight.length, self.row_limit) * np.minimum(sight.length, self.row_cap)
-        slopes = self.view.slope(sight, self.weighting.slope_limit) / self.weighting.slope_limit
-        weighed = slopes if sight.weight is None else slopes * sight.weight
-        return weighed * np.sqrt(sizes) * sight.inverse
 
     def finish(self, noised: FloatArray, n_rows: int) -> FloatArray:
         """Return the symmetric matrix of means."""

@@ -41,7 +41,7 @@ from tailguard.queries.units import ReadRows, Units
 
 __all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
 
-KINDS = ("one", "curvature", "expected-curvature", "squared-slope", "beyond")  # of Weighting
+KINDS = ("one", "curvature", "expected-curvature", "beyond")  # of Weighting
 # A product of three such numbers is below the largest float, 1.8e308.
 LARGEST_ENTRY = 1e100
 
@@ -304,8 +304,8 @@ class Weighting:
 
     ``"one"`` counts every record fully; ``"curvature"`` by the rise of its clipped slope over
     ``2 * half_step``, relative to ``bound``; ``"expected-curvature"`` by the expected curvature at
-    its score, relative to ``bound``; ``"squared-slope"`` by its squared slope, relative to the
-    squared limit; ``"beyond"`` fully if its row is longer than ``bound``, else not at all.
+    its score, relative to ``bound``; ``"beyond"`` fully if its row is longer than ``bound``, else
+    not at all.
 
     Guarantee
     ---------
@@ -313,8 +313,8 @@ class Weighting:
 
     Examples
     --------
-    >>> Weighting(kind="squared-slope", slope_limit=2.0).kind
-    'squared-slope'
+    >>> Weighting(kind="curvature", slope_limit=2.0).kind
+    'curvature'
     """
 
     kind: str = "one"
@@ -331,22 +331,14 @@ class Weighting:
     @property
     def needs_scores(self) -> bool:
         """Whether a weight depends on the score."""
-        return self.kind in ("curvature", "expected-curvature", "squared-slope")
+        return self.kind in ("curvature", "expected-curvature")
 
     def of(self, view: View, seen: Sight) -> FloatArray:
-        """Return the weights of one chunk's records, times their own weights in the table.
-
-        For squared slopes the own weight is squared as well, since it is a factor of the slope.
-        """
-        own = seen.weight
+        """Return the weights of one chunk's records, times their own weights in the table."""
         if self.kind == "one":
             relative = np.where(seen.void, 0.0, 1.0)
         elif self.kind == "beyond":
             relative = np.where(seen.length > self.bound, 1.0, 0.0)
-        elif self.kind == "squared-slope":
-            slope = view.slope(seen, self.slope_limit) / self.slope_limit
-            relative = np.minimum(slope**2, 1.0)
-            own = None if own is None else own * own
         elif self.kind == "expected-curvature":
             assert view.loss is not None
             expected = view.loss.expected_curvature(seen.score) / self.bound
@@ -357,7 +349,7 @@ class Weighting:
             rise = np.clip((above - below) / (2.0 * self.half_step), 0.0, self.bound)
             relative = np.minimum(rise / self.bound, 1.0)
         relative = np.where(relative > 0.0, relative, 0.0)  # a comparison with NaN is false
-        return relative if own is None else relative * own
+        return relative if seen.weight is None else relative * seen.weight
 
 
 def check_levels(name: str, levels: tuple[float, ...], shares: tuple[float, ...]) -> None:

@@ -54,7 +54,7 @@ from tailguard.solvers.newton.clipping import (
 )
 from tailguard.solvers.newton.constant import NOT_FITTED
 from tailguard.solvers.newton.correction.estimate import Estimate
-from tailguard.solvers.newton.covariance import RARE_CLASS, RARE_LEVEL, UNSEEN_COLUMN
+from tailguard.solvers.newton.covariance import RARE_LEVEL, UNSEEN_COLUMN
 from tailguard.solvers.newton.newton import (
     BURN_IN,
     LARGEST_PART,
@@ -108,6 +108,7 @@ ROUNDS_UNIT, MOST_ROUNDS = 7.0, 96
 # epsilon of 1, 3 and 100; with the present three numbers .23, .11 and .036.
 MOMENTUM, NOISIEST = 0.9, 0.1
 NO_INTERVALS = "no intervals: "
+RARE_CLASS = "a class is too rare to tell how far off coefficients may be"
 ONLY_SHARES = "no coefficient was fitted: the budget showed no scale, and went to class counts"
 NONE_CAN_WIN = (
     "no coefficient was fitted: a comparison of losses would not tell a better fit from the "

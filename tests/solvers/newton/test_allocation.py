@@ -66,19 +66,19 @@ def test_a_faint_plan_asks_for_no_second_moments_but_those_that_whiten(name):
     bends = name in ("logistic", "poisson")
     regime = REGIMES["whitening only" + " of a likelihood" * bends]
     border = regime.below["height**1.5"] * (N_FEATURES + 2) ** 1.5
-    if name == "poisson":
-        border = min(border, from_on("correction of counts", N_FEATURES))
+    if bends:
+        regime = "correction of counts" if name == "poisson" else "correction of outcomes"
+        border = min(border, from_on(regime, N_FEATURES))
     shares, faint = plan(name, 0.99 * border)
     counts = {"debiasing", "debiasing curvature"}  # of a constant alone, which is one number
-    dropped = {"curvature", "variance"} | (set() if name == "poisson" else counts)
+    dropped = {"curvature"} | (set() if name == "poisson" else counts)
     assert not dropped & faint.keys()
     assert (counts <= faint.keys()) == (name == "poisson")
     assert not counts & plan(name, 0.99 * REGIMES["constant of counts"].above["fixed"])[1].keys()
     assert shares.curvature_phases == ()
     assert "second moments" in faint
     shares, above = plan(name, 1.01 * border)
-    assert (shares.correction > 0.0) == (name == "poisson")
-    assert ("variance" in above) == (name == "logistic")
+    assert (shares.correction > 0.0) == bends
     assert ("curvature" in above) == bends
     assert ("debiasing" in above) == (name in ("squared", "poisson"))
 
@@ -125,7 +125,14 @@ def test_contributions_are_corrected_where_curvature_stands_out(n_features, budg
     shares, spent = plan("squared", budget, n_features=n_features)
     assert (shares.correction > 0.0) == (budget >= 9.0 * (n_features + 1) ** 1.5)
     assert sum(spent.get(stage, 0.0) for stage in CORRECTION) == pytest.approx(shares.correction)
-    assert not (shares.correction and shares.variance)
+
+
+def test_outcomes_leave_less_to_a_correction_of_few_records():
+    limit = from_on("correction of a likelihood", 3)
+    few, many = (plan("logistic", part * limit, n_features=3) for part in (0.99, 1.01))
+    for (shares, spent), part in ((few, 0.4), (many, 0.7)):
+        rounds = sum(share for stage, share in spent.items() if stage.startswith("rounds of"))
+        assert shares.correction == pytest.approx(part * (shares.correction + rounds))
 
 
 def test_the_correction_of_contributions_spends_its_whole_share():
@@ -150,17 +157,16 @@ def from_on(regime, n_features):
 
 
 @pytest.mark.parametrize(("name", "regime"), [
-    ("logistic", "correction of a likelihood"), ("poisson", "correction of counts"),
+    ("logistic", "correction of outcomes"), ("poisson", "correction of counts"),
 ])  # fmt: skip
 def test_likelihoods_leave_their_last_phase_to_the_correction_from_a_budget_on(name, regime):
     limit = from_on(regime, 3)
     below, above = (plan(name, part * limit, n_features=3)[0] for part in (0.99, 1.01))
     assert below.correction == 0.0 < above.correction
-    assert below.variance > 0.0 == above.variance
     assert (len(below.rounds), len(above.rounds)) == (4, 3)
 
 
-def test_amounts_are_corrected_from_where_outcomes_are_and_not_from_where_counts_are():
+def test_amounts_are_corrected_from_more_records_on_than_outcomes_and_counts():
     for part in (0.99, 1.01):
         mu = part * from_on("correction of a likelihood", 3) / 10_000
         shares = shares_for(Problem(tg.losses.Gamma(), 10_000, 3, intercept=True), mu)
@@ -219,7 +225,6 @@ def test_residuals_are_looked_at_less_often_of_few_records_and_at_a_larger_share
     few, more = (plan("squared", part * FEW, n_features=2)[0] for part in (0.99, 1.01))
     assert few.diagnostic_phases == (0,)
     assert more.diagnostic_phases == (0, 2, 3)
-    assert few.variance == more.variance == 0.0
     assert few.slopes > 4.0 * more.slopes / len(more.diagnostic_phases)
     few, more = (plan("huber", part * FEW, n_features=2)[0] for part in (0.99, 1.01))
     assert few.diagnostic_phases == (0,)
@@ -240,7 +245,7 @@ def problems():
     for loss in [*LOSSES.values(), *others]:
         for n_rows in (10_000, 3_000_000):
             for n_features in (2, 40):
-                for budget in (20.0, 300.0, 450.0, 2e3, 2e4, 2e6):
+                for budget in (20.0, 300.0, 450.0, 1.5e3, 2e3, 2e4, 2e6):
                     yield Problem(loss, n_rows, n_features, intercept=True), budget / n_rows
     # Counts are corrected from fewer records on than other likelihoods.
     yield Problem(tg.losses.Poisson(), 10_000, 2, intercept=True), 0.15

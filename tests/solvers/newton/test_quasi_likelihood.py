@@ -1,6 +1,5 @@
 """Gamma and Tweedie losses, whose slopes are no plain residuals, by the default method."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +11,7 @@ import tailguard as tg
 from tailguard.queries.histograms import Bins
 from tailguard.scaling.noisy_distribution import POINTS, NoisyDistribution
 from tailguard.solvers.newton.clipping import SlopeDistribution
-from tailguard.solvers.newton.covariance import no_intervals, solution
+from tailguard.solvers.newton.covariance import solution
 from tailguard.solvers.newton.schedule import HEADROOM
 from tailguard.solvers.newton.start import curvature_weighting
 
@@ -217,25 +216,6 @@ def test_targets_that_early_rounds_counted_are_not_forgotten():
         model = model_of(2.0, seed, epsilon=4.0, delta=1e-6).fit(X, y)
         lost.append(np.log(model.predict(X).sum() / y.sum()))
     assert np.max(np.abs(lost)) < 0.1
-
-
-@pytest.mark.parametrize(("unseen", "limit"), [(0.5, 0.9), (0.5, 1.0), (0.01, 0.9)])
-def test_no_intervals_where_clipping_takes_what_noise_hides(unseen, limit, monkeypatch):
-    reached = []
-    monkeypatch.setattr(
-        "tailguard.solvers.newton.solver.solution",
-        lambda *known: reached.append(known) or solution(*known),
-    )
-    X, y = records(2.0)
-    model = model_of(2.0, epsilon=4.0, delta=1e-6).fit(X, y)
-    session, fit = reached[0]
-    assert no_intervals(session, fit) is None
-    assert not np.isnan(model.conf_int()).all()
-    monkeypatch.setattr(SlopeDistribution, "unseen", -unseen)
-    slopes = replace(fit.clipping.slopes, reach=1.0)
-    clipping = replace(fit.clipping, slopes=slopes, slope_limit=limit)
-    told = no_intervals(session, replace(fit, clipping=clipping, estimate=None))
-    assert (told is not None) == (unseen == 0.5 and limit < 1.0)
 
 
 def rare_amounts(seed, n_rows=4000):

@@ -73,7 +73,7 @@ def test_shares_that_leave_nothing_to_the_rounds_are_refused_in_a_sentence(momen
     ({"second_moments": math.nan}, "shares.second_moments must be a number strictly"),
     ({"size_retry": -0.1}, "shares.size_retry must be a number from 0 to 1; got -0.1"),
     ({"curvature": math.inf}, "shares.curvature must be a number from 0 to 1; got inf"),
-    ({"variance": 7.0}, "shares.variance must be a number from 0 to 1; got 7.0"),
+    ({"total": 7.0}, "shares.total must be a number from 0 to 1; got 7.0"),
     ({"bound": 0.0}, "shares.bound must be a finite number above 0; got 0.0"),
     ({"sample": -1}, "shares.sample must be a whole number of at least 1; got -1"),
     ({"early": 1.5}, "shares.early must be a whole number of at least 1; got 1.5"),

@@ -95,7 +95,7 @@ def test_levels_far_above_the_baseline_have_no_interval_where_rounds_have_not_ar
     assert sum(STILL_MOVING in reason for reason in model.reasons_) >= 5
 
 
-@pytest.mark.parametrize("n_rows", [3_300, 20_000])  # without a correction, and with one
+@pytest.mark.parametrize("n_rows", [6_000, 20_000])
 def test_a_level_without_events_has_no_interval(n_rows):
     """It has no finite best coefficient, and the curvature along it falls as it moves."""
     given = 0

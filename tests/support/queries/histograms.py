@@ -40,16 +40,14 @@ def column_histograms():
 
 
 def whitened_histogram():
-    """Lengths, residuals, lengths of contributions, and weights by curvature and by slope."""
+    """Lengths, residuals, lengths of contributions, and weights by curvature."""
     plain = View.plain(SQUARED, RAW)
     lengths = Bins("octaves", -10.0, 2.0, 40)
     signed = Bins("signed", -40.0, 4.0, 320)
     curved = Weighting(kind="curvature", slope_limit=3.0, half_step=0.5, bound=1.0)
-    sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     for name, view, what, bins, weighting in (
         ("residuals", plain, "residual", signed, Weighting()),
         ("curvature", plain, "length", lengths, curved),
-        ("slopes", plain, "length", lengths, sloped),
         ("contributions", plain.contributions(), "length", lengths, Weighting()),
     ):
         query = WhitenedHistogram(view, what, bins, weighting)
@@ -84,16 +82,14 @@ def count_magnitudes():
 
 
 def second_moments():
-    """Rows, rows weighted by slope and by curvature, with the target in them; contributions."""
+    """Rows, rows weighted by curvature, with the target in them; contributions."""
     pair = ZERO
     logistic = tg.losses.Logistic()
     plain = View.plain(SQUARED, RAW)
     joint = View(SQUARED, RAW, np.vstack([SKEWED, [0.0, 1.0, 0.0]]), target_in_row=True)
-    sloped = Weighting(kind="squared-slope", slope_limit=1.0)
     orthogonal = (1e5, 0.0, 0.0, 1e4), (0.0, 1e5, 0.0, 1e4)
     far = Weighting(kind="beyond", bound=1.5)
     for name, view, weighting, at in (
-        ("slopes", plain, sloped, pair),
         ("contributions", plain.contributions(), Weighting(), pair),
         ("far-contributions", plain.contributions(), far, pair),
         ("tiny", plain, Weighting(), pair),

@@ -162,11 +162,6 @@ class SlopeDistribution:
         shares = np.cumsum(np.concatenate([[0.0], hidden[::-1], masses, hidden]))
         return np.column_stack([points, shares])
 
-    def upper_variance(self, limit: float) -> float:
-        """Mean squared clipped slope, including slopes that the histogram's noise may hide."""
-        beyond, hidden = self._hidden(np.abs(self.slopes), limit)
-        return self.variance(limit) + float(hidden @ beyond**2)
-
     def bias(self, limit: float) -> float:
         """Clipping bias: the mean of slopes minus clipped slopes."""
         far = self.unseen if limit < self.reach else 0.0

@@ -29,7 +29,7 @@ from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
 from tailguard.solvers.newton.start import curvature_weighting
-from tailguard.solvers.newton.state import Correction, Fit
+from tailguard.solvers.newton.state import Fit
 from tailguard.solvers.newton.whitening import noise_level, shrunk
 from tailguard.solvers.session import usable
 
@@ -70,15 +70,12 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     )
     variances = noise**2 + increment_squares / (n_rows * session.evenness)
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
-    biases_by_level = [
-        squared_bias(
-            slopes, (level, levels[-1]), shares, answer[k:].sum(axis=0), float(variances[k:].sum())
-        )
-        for k, level in enumerate(levels, start=1)
-    ]
-    biases = [float(bias.sum()) for bias in biases_by_level]
-    if not slopes.skewed:
-        biases = sure_squared_biases(answer[1:], variances[1:])
+    biases = sure_squared_biases(answer[1:], variances[1:])
+    if slopes.skewed:
+        biases = [
+            squared_bias(slopes, (level, levels[-1]), shares, answer[k:], variances[k:])
+            for k, level in enumerate(levels, start=1)
+        ]
     chosen = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
     gradient, variance = answer[: chosen + 1].sum(axis=0), float(variances[: chosen + 1].sum())
     curvature = _released_curvature(session, fit, view, levels[chosen])
@@ -89,18 +86,11 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     # Noise is the same along all directions of the gradient; the inverse curvature changes that.
     error = inverse @ gradient + damping @ pull @ fit.whitened
     covariance = variance * inverse @ inverse.T
-    variance_of_one = slopes.upper_variance(levels[chosen])
-    sampling = np.diag(inverse @ inverse.T) * variance_of_one / (n_rows * session.evenness)
-    if not slopes.skewed:
-        sampling[0] += (slopes.bias_std(levels[chosen]) / diagonal[0]) ** 2
     noise_root = np.linalg.norm(noise[: chosen + 1]) * inverse
-    correction = Correction(
-        basis, noise_root, np.sqrt(sampling), np.sqrt(biases_by_level[chosen]) / diagonal
-    )
     subject = "mean and fitted score were" if basis.shape[1] > 1 else "the mean was"
     farthest = geometry.loss.residual(float(levels[chosen]))
     limit = float(f"{farthest * geometry.units.target_scale:.3g}")
-    return _corrected(fit, correction, error, covariance, expected).noted(
+    return _corrected(fit, basis, noise_root, error, covariance, expected).noted(
         f"{subject} debiased; residuals beyond {limit:,g} ({farthest:.3g} of the target's "
         "scale) were cut"
     )
@@ -108,14 +98,17 @@ def debias(session: FitSession, fit: Fit) -> Fit:
 
 def _corrected(
     fit: Fit,
-    correction: Correction,
+    basis: FloatArray,
+    noise_root: FloatArray,
     estimated: FloatArray,
     covariance: FloatArray,
     expected: FloatArray,
 ) -> Fit:
-    """Move a fit by the shrunk estimate of its error; return it with its new noise and bias."""
+    """Move a fit by the shrunk estimate of its error; return it with its new noise.
+
+    ``noise_root`` maps independent standard noise to that of the estimate, along each direction.
+    """
     skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
-    basis = correction.directions
 
     def move(error: FloatArray) -> FloatArray:
         """Return the shrunk error; its length is at most one if the curvature varies."""
@@ -127,11 +120,8 @@ def _corrected(
     steps = np.diag(np.sqrt(np.diag(covariance)))
     response = np.array([move(estimated + step) - move(estimated - step) for step in steps]).T
     response = basis @ response / (2.0 * np.maximum(steps.sum(axis=0), 1e-300))
-    noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ correction.noise])
-    correction = replace(
-        correction, bias=correction.bias + skewed * np.abs(estimated - move(estimated))
-    )
-    return replace(fit, weights=weights, noise=noise, correction=correction)
+    noise = np.hstack([fit.noise - response @ (basis.T @ fit.noise), response @ noise_root])
+    return replace(fit, weights=weights, noise=noise)
 
 
 def directions(fit: Fit) -> FloatArray:
@@ -228,20 +218,18 @@ def squared_bias(
     slopes: SlopeDistribution,
     levels: tuple[float, float],
     shares: FloatArray,
-    above: FloatArray,
-    variance: float,
-) -> FloatArray:
+    increments: FloatArray,
+    variances: FloatArray,
+) -> float:
     """Return the expected squared bias that remains at the first level along debiased directions.
 
     The prior bias is ``shares`` of the mean absolute excess over the level. Releases up to the
     second level, the top, update this prior by Bayes' rule for normal distributions. Beyond the top
     nothing is measured: there the bias of the first direction may be the whole excess over the top.
-    Clipping does not bias residuals that look symmetric.
     """
-    level, top = levels
-    if not slopes.skewed:
-        return np.zeros(len(above))
+    (level, top), variance = levels, float(variances.sum())
     prior = shares * (slopes.lost(level) - slopes.lost(top))
     kept = prior**2 / np.maximum(prior**2 + variance, 1e-300)
     beyond = shares / shares.max() * slopes.lost(top)
-    return np.asarray((kept * above) ** 2 + kept * variance + beyond**2)
+    remaining = (kept * increments.sum(axis=0)) ** 2 + kept * variance + beyond**2
+    return float(remaining.sum())

@@ -47,16 +47,11 @@ PREDICTS = {
 # Fits need this many times the records at which scales stand out. With them 74 of 81 fits beat a
 # constant, and with half as many 18 of 81 (benchmarks/bench_useful_rows.py).
 USEFUL = 2.0
-# Intervals from rounds hold if noise moves predictions by less than this part of the residuals'
-# scale: 96 % of them held the truth below it, and 85 % of 1,677 above it (T00 to T55, n * mu below
-# 30 per coefficient).
-LARGEST_NOISE = 0.1
 LITTLE = "the budget is too small to tell how far off coefficients may be"
-FAR_RECORDS = "the budget is too small to see how far single records reach"
 CLIPPED = "what this fit converges to depends on clip levels, which noise moves"
 """Why no coefficient has an interval, by public numbers."""
-UNPREDICTED = "this budget would do for typical columns; what these columns need is not predicted"
-"""Replaces a remedy where the prediction has failed."""
+NOT_CORRECTED = "intervals come with the correction, and this fit was not corrected"
+"""Why no coefficient has an interval though the budget would do for typical columns."""
 
 
 def mu_of_fit(problem: Problem, guarantee: Guarantee, shares: Shares) -> float:
@@ -161,11 +156,6 @@ ESTIMAND = (
     "records would change"
 )
 """The estimand of a corrected fit."""
-ESTIMAND_OF_BULK = (
-    "intervals, where there are any, are of the fit without privacy in which records that reach "
-    "far count less, every feature held within feature_bounds_ where there are bounds"
-)
-"""The estimand of other fits."""
 
 
 def meaning_of_error(problem: Problem) -> str:
@@ -198,48 +188,25 @@ def refusal(problem: Problem, guarantee: Guarantee) -> InputError:
 
 def why_no_interval(
     problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
-) -> str | None:
-    """Return why public numbers exclude all intervals from rounds; None if they do not.
+) -> str:
+    """Return why a fit that is not corrected has no intervals, and what would give some.
 
     ``weight`` is the mean weight of records, as a part of the bound of weights. ``problem.n_rows``
-    is the total weight.
+    is the total weight. A correction is planned by the number of records, and dropped if their
+    total weight is small.
     """
     if problem.link.residual and not settles(problem, robust=robust):
         return CLIPPED
-    if problem.n_rows * guarantee.gaussian_mu() < _noise_seen(problem):
-        return with_remedy(LITTLE, problem, guarantee, robust=robust, weight=weight)
-    if problem.link.residual:
-        return with_remedy(FAR_RECORDS, problem, guarantee, robust=robust, weight=weight)
-    return None
-
-
-def _noise_seen(problem: Problem) -> float:
-    """Return the ``n * mu`` from which intervals of uncorrected rounds hold."""
-    most_noise = problem.n_rows * predicted_error(problem, 1.0) / LARGEST_NOISE
-    return max(MOSTLY_NOISE, most_noise)
-
-
-def with_remedy(
-    reason: str, problem: Problem, guarantee: Guarantee, *, robust: bool, weight: float = 1.0
-) -> str:
-    """Add to the reason for no intervals how many records, or which epsilon, would give some.
-
-    Fits of residuals and of a log link have intervals if they are corrected; fits of outcomes, also
-    if noise leaves enough to be seen. A correction is planned by the number of records, and dropped
-    if their total weight is small.
-    """
     needed = max(corrected_from(problem, robust=robust), MOSTLY_NOISE / weight)
-    if not (problem.link.residual or problem.link.log):
-        needed = min(needed, _noise_seen(problem) / weight)
 
     def no_interval(promise: Guarantee) -> bool:
         return problem.n_rows / weight * usable_mu(promise, problem.size) < needed
 
     if not no_interval(guarantee):
-        return f"{reason}; {UNPREDICTED}"
+        return NOT_CORRECTED
     n_rows = two_digits(needed / usable_mu(guarantee, problem.size))
     enough = remedy(n_rows, guarantee, no_interval, problem.noun)
-    return f"{reason}; {enough.rstrip('.')}"
+    return f"{LITTLE}; {enough.rstrip('.')}"
 
 
 def _hides(problem: Problem, mu: float, columns: int, bulk: float) -> bool:

@@ -99,7 +99,7 @@ ROUGH_TOTAL, TOTAL = "rough total", "total"
 # The part of that share for the total of targets, which need only be approximate.
 ROUGH_SHARE = 0.25
 AFTER_ROUNDS = (
-    *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit", "variance"),
+    *("debiasing", ROUGH_TOTAL, TOTAL, "debiasing curvature", "choice of fit"),
     *(CORRECTION | CORRECTION_OF_LIKELIHOOD),
 )
 # The share of mu**2 for the total weight. Its noise scales all means equally, so it moves no
@@ -124,8 +124,8 @@ class Shares:
         columns; centres; differences of pairs.
     constant, row_norms, second_moments, whitened_row_norms, slopes, curvature
         The stages of these names.
-    bound_choice, debiasing, fit_choice, variance
-        The choice of bounds, both stages of debiasing, the choice of fit, and the variance.
+    bound_choice, debiasing, fit_choice
+        The choice of bounds, both stages of debiasing, and the choice of fit.
     total
         The calibration of the constant of a log link, and of the total that it predicts.
     correction
@@ -159,7 +159,6 @@ class Shares:
     bound_choice: float = 0.0
     debiasing: float = 0.08
     fit_choice: float = 0.0
-    variance: float = 0.0
     correction: float = 0.0
     total: float = 0.0
     rounds: tuple[int, ...] = (1, 1, 2, 4)
@@ -345,8 +344,6 @@ def stages_before(problem: Problem, shares: Shares, total_mu: float) -> list[Sta
          0.2 * shares.debiasing, 1, directions * (directions + 1) // 2),
         ("choice of fit", "whether the fit, half of it or its constant is kept",
          shares.fit_choice * problem.intercept, 1, 2),
-        ("variance", "the sampling variance of the coefficients",
-         shares.variance * curved, 1, square),
         (ROUGH_TOTAL, "what targets add up to",
          rough_share * shares.total * problem.intercept, 1, 1),
         (TOTAL, added,

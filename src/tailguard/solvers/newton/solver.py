@@ -112,9 +112,8 @@ class WhitenedNewton:
         if shares.correction > 0.0:
             remarks.append(outlook.ESTIMAND)
         elif default_shares:
-            robust = self.target == "robust"
-            if why := outlook.why_no_interval(problem, guarantee, robust=robust):
-                remarks.append(f"no intervals: {why}")
+            why = outlook.why_no_interval(problem, guarantee, robust=self.target == "robust")
+            remarks.append(f"no intervals: {why}")
         if default_shares and outlook.rarely_beats_constant(problem, guarantee):
             warnings.append(outlook.warning(problem, guarantee, constant=False))
         return Plan(

@@ -51,12 +51,13 @@ from tailguard.solvers.newton.whitening import StepShortening, first_fit, noise_
 # The search for a row limit begins and ends at these quantiles of row norms. It continues while the
 # noise is below this share of a second moment. All by trial.
 BULK_LEVEL, TAIL_LEVEL, MOMENT_NOISE = 0.4, 0.995, 0.05
-# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient,
-# and the second number with exposures or weights under a log link. With 8, noise moved log-rates of
-# motorcycle claims by one; with 11 to 18, corrected fits were better (pulsars, crashes). With
-# exposures and 17, corrected fits of car claims lost .46 of the constant's excess, others .18
-# (benchmarks/bench_exposures.py). A mean that noise hides counts as twice its noise.
-EVENTS_FOR_CORRECTION, EVENTS_BESIDE = 10.0, 20.0
+# The correction by contributions needs this curvature at the mean, times n * mu, per coefficient:
+# the first number for counts, the second for outcomes, the third for a log link with exposures or
+# weights. With 8, noise moved log-rates of motorcycle claims by one. With 10, fits of rare outcomes
+# lost .1 to .4 of the constant's excess (pulsars, page_blocks). With exposures and 17, corrected
+# fits of car claims lost .46 of it, others .18 (benchmarks/bench_exposures.py). A mean that noise
+# hides counts as twice its noise.
+EVENTS_FOR_CORRECTION, OUTCOMES_FOR_CORRECTION, EVENTS_BESIDE = 10.0, 15.0, 20.0
 
 
 def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
@@ -169,8 +170,9 @@ def _without_correction_of_few(session: FitSession, fit: Fit) -> Fit:
         return fit
     # If records have weights, the number of rows is their total weight now.
     light = problem.has_weights and problem.n_rows * session.plan.total_mu < MOSTLY_NOISE
-    beside = problem.link.log and (problem.has_offset or problem.has_weights)
-    needed = (EVENTS_BESIDE if beside else EVENTS_FOR_CORRECTION) * problem.size
+    beside = problem.has_offset or problem.has_weights
+    each = EVENTS_BESIDE if beside else EVENTS_FOR_CORRECTION
+    needed = (each if problem.link.log else OUTCOMES_FOR_CORRECTION) * problem.size
     rare = False
     if problem.intercept:
         score = weights_at_mean(fit.weights, geometry.mean_target, problem.link)[-1]

@@ -165,37 +165,6 @@ class NewtonIterate:
     n_rows: int
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
-    """A correction of whitened weights along a few directions, and its errors.
-
-    Attributes
-    ----------
-    directions
-        An orthonormal basis, as columns.
-    noise
-        A matrix that maps independent standard noise to the privacy noise of the released
-        correction along each direction, before shrinkage.
-    std, bias
-        The other errors along each direction: the standard deviation from sampling, and the bias
-        that clipping may still cause or that shrinkage left uncorrected.
-    """
-
-    directions: FloatArray
-    noise: FloatArray
-    std: FloatArray
-    bias: FloatArray
-
-    def covariance(self, others: FloatArray) -> FloatArray:
-        """Covariance of whitened weights, as if the correction had not been shrunk.
-
-        Along the directions it is the covariance of the correction; elsewhere it is ``others``.
-        """
-        outside = np.eye(len(others)) - self.directions @ self.directions.T
-        along = self.noise @ self.noise.T + np.diag(self.std**2 + self.bias**2)
-        return np.asarray(outside @ others @ outside + self.directions @ along @ self.directions.T)
-
-
 # The largest predicted mean, in multiples of the largest target seen: an octave, since sizes are
 # read by octaves. On 481 real counts, by which it was chosen, fits at epsilon 4 lose a sixth less
 # in the mean than with 32; a multiple of one gains more, but cuts means that are right.
@@ -230,8 +199,6 @@ class Fit:
         The weights whose residuals were last released, if any, and those whose curvature was.
     constant_moved
         Whether the constant was moved to the median residual before the rounds.
-    correction
-        The correction by debiasing, if any.
     estimate
         The result of the correction by contributions, if any.
     total_error
@@ -248,7 +215,6 @@ class Fit:
     residuals_of: FloatArray | None = None
     curvature_of: FloatArray | None = None
     constant_moved: bool = False
-    correction: Correction | None = None
     estimate: Estimate | None = None
     total_error: float = math.nan
     notes: tuple[str, ...] = ()
