@@ -376,8 +376,7 @@ class WhitenedHistogram(SumQuery):
         The residual is the score minus the standardised target.
         """
         total = np.zeros(self.bins.count, dtype=np.int64)
-        lengths = self.what == "length" or self.weighting.kind == "beyond"
-        scores = self._reads_scores
+        lengths, scores = self.what == "length", self._reads_scores
         for seen in self.view.read(block, state, lengths=lengths, scores=scores):
             value = seen.length
             if self.what == "residual":

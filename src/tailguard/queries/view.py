@@ -41,7 +41,7 @@ from tailguard.queries.units import ReadRows, Units
 
 __all__ = ["LARGEST_FEATURE", "Sight", "View", "Weighting"]
 
-KINDS = ("one", "curvature", "expected-curvature", "beyond")  # of Weighting
+KINDS = ("one", "curvature", "expected-curvature")  # of Weighting
 # A product of three such numbers is below the largest float, 1.8e308.
 LARGEST_ENTRY = 1e100
 
@@ -304,8 +304,7 @@ class Weighting:
 
     ``"one"`` counts every record fully; ``"curvature"`` by the rise of its clipped slope over
     ``2 * half_step``, relative to ``bound``; ``"expected-curvature"`` by the expected curvature at
-    its score, relative to ``bound``; ``"beyond"`` fully if its row is longer than ``bound``, else
-    not at all.
+    its score, relative to ``bound``.
 
     Guarantee
     ---------
@@ -337,8 +336,6 @@ class Weighting:
         """Return the weights of one chunk's records, times their own weights in the table."""
         if self.kind == "one":
             relative = np.where(seen.void, 0.0, 1.0)
-        elif self.kind == "beyond":
-            relative = np.where(seen.length > self.bound, 1.0, 0.0)
         elif self.kind == "expected-curvature":
             assert view.loss is not None
             expected = view.loss.expected_curvature(seen.score) / self.bound

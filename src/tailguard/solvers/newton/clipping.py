@@ -25,12 +25,9 @@ from tailguard.solvers.limits import is_asymmetric
 # change of a gradient along one of up to 64 steps.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
-# A likelihood takes the largest row limit whose error, summed over coordinates, exceeds the least
-# such sum by at most this part of the error of one coordinate.
-MISFIT = 0.5
 # The part of the mean absolute excess over a level that counts as clipping bias even if residuals
-# look symmetric. Residuals count as skewed if their mean excess is above the second part of it.
-SYMMETRIC_BIAS, SKEWED = 0.5, 0.15
+# look symmetric.
+SYMMETRIC_BIAS = 0.5
 SECANT = 0.05  # half the step of the numerical derivative of the slope, in spreads of residuals
 # Bounded slopes have at least this part of the derivative that they have about the shift at which
 # they average zero; by trial.
@@ -84,7 +81,6 @@ class SlopeDistribution:
 
     loss: Loss | None
     distribution: NoisyDistribution
-    center: float = 0.0  # skewness of residuals is judged about this point
     row_weighted: bool = False  # both variance and curvature are 1 here: weights of rows hold them
     fall: float = 0.0  # decrease of the relative curvature per unit of the slope
     reach: float = 0.0  # slopes up to this size average zero; it counts if beyond the histogram
@@ -125,13 +121,6 @@ class SlopeDistribution:
     def scale(self) -> float:
         """Standard deviation of a normal law with this spread; at least 1e-6 target scales."""
         return max(self.spread / 0.6745, 1e-6)
-
-    @property
-    def skewed(self) -> bool:
-        """Whether the mean excess of residuals beyond the spread is far from zero."""
-        points, spread = self.distribution.points - self.center, self.spread
-        beyond = points - np.clip(points, -spread, spread)
-        return abs(self.distribution.mean(beyond)) > SKEWED * self._beyond(np.abs(points), spread)
 
     @cached_property
     def unseen(self) -> float:
@@ -181,10 +170,6 @@ class SlopeDistribution:
         beyond = self.slopes - np.clip(self.slopes, -limit, limit)
         noise_std = self.distribution.bin_noise * np.linalg.norm(beyond.reshape(-1, POINTS).mean(1))
         return math.hypot(self.bias(limit), float(noise_std))
-
-    def missed(self, limit: float) -> float:
-        """Clipping bias of slopes cut below the bound of the loss, which changes the optimum."""
-        return self.lost(limit) if self.skewed else abs(self.bias(limit))
 
     def _beyond(self, sizes: FloatArray, limit: float, largest: float = np.inf) -> float:
         """Mean excess of sizes over a limit, including hidden sizes of at most ``largest``."""
@@ -307,13 +292,11 @@ def choose_clip(
     mu: float,
     evenness: float,
     shift: float = 0.0,
-    misfit: float = MISFIT,
 ) -> Clipping:
     """Return the pair of limits with the least estimated error.
 
     Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift``, the
-    squared length of the mean row, multiplies the squared clipping bias of slopes. ``misfit`` is
-    the part of a coordinate's error that a likelihood gives up for a larger row limit.
+    squared length of the mean row, multiplies the squared clipping bias of slopes.
     """
     width = rows.width
     slope_limits = slopes.limits
@@ -322,8 +305,6 @@ def choose_clip(
     # Rows with small targets and rows with large ones have biases of opposite sign, whose mean may
     # pass zero at some limit. So the bias is at least that of any higher limit.
     squared_bias = shift * np.maximum.accumulate(np.abs(bias)[::-1])[::-1] ** 2
-    if slopes.of_bounded_residual_loss:
-        squared_bias = np.array([slopes.missed(limit) ** 2 for limit in slope_limits])
     # Row lengths are weighted by curvature. If no slopes are released, the curvature equals the
     # variance. Else slopes give the variance, so the mean weight is divided out.
     weight = 1.0 if slopes.row_weighted else rows.weight
@@ -338,10 +319,4 @@ def choose_clip(
         chosen = int(np.argmin(error))
         fields = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, fields)))
-    best = min(clips, key=attrgetter("error"))
-    if not slopes.row_weighted:
-        return best
-    # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
-    acceptable = (1.0 + misfit / width) * best.error
-    candidates = (clip for clip in clips if clip.error <= acceptable)
-    return max(candidates, key=attrgetter("row_limit"), default=best)
+    return min(clips, key=attrgetter("error"))

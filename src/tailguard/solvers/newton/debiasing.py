@@ -14,7 +14,6 @@ estimate of the squared bias left by clipping; shrinkage of a correction by its 
 """
 
 import itertools
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -24,20 +23,17 @@ from tailguard.array_types import FloatArray
 from tailguard.queries.clip_levels import LevelGradients
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.view import View
-from tailguard.scaling.noisy_distribution import SURE
 from tailguard.solvers.newton.clipping import SlopeDistribution, top_level
 from tailguard.solvers.newton.newton import FitSession
 from tailguard.solvers.newton.schedule import DEBIASING_LEVELS
 from tailguard.solvers.newton.start import curvature_weighting
 from tailguard.solvers.newton.state import Fit
-from tailguard.solvers.newton.whitening import noise_level, shrunk
+from tailguard.solvers.newton.whitening import noise_level
 from tailguard.solvers.session import usable
 
 ROW_LIMIT = 1.5  # a row of a constant and a standardised score has typical length sqrt(2)
-# Corrections that are not expected count only beyond this many times their variance: the first
-# number applies to their sum if residuals are symmetric, since clipping does not bias such
-# residuals; the second applies along each direction otherwise.
-UNEXPECTED, UNEXPECTED_ALONG = 3.0, 4.0
+# Corrections that are not expected count only beyond this many times their variance.
+UNEXPECTED = 4.0
 # For the curvature, rows are cut at this multiple of the row limit: a few may be far longer than
 # most along directions in which residuals are skewed. Eigenvalues are raised to the last share of
 # the curvature of rounds.
@@ -70,12 +66,10 @@ def debias(session: FitSession, fit: Fit) -> Fit:
     )
     variances = noise**2 + increment_squares / (n_rows * session.evenness)
     shares = np.array(CLIPPED_SHARES[: basis.shape[1]])
-    biases = sure_squared_biases(answer[1:], variances[1:])
-    if slopes.skewed:
-        biases = [
-            squared_bias(slopes, (level, levels[-1]), shares, answer[k:], variances[k:])
-            for k, level in enumerate(levels, start=1)
-        ]
+    biases = [
+        squared_bias(slopes, (level, levels[-1]), shares, answer[k:], variances[k:])
+        for k, level in enumerate(levels, start=1)
+    ]
     chosen = int(np.argmin(basis.shape[1] * np.cumsum(variances) + biases))
     gradient, variance = answer[: chosen + 1].sum(axis=0), float(variances[: chosen + 1].sum())
     curvature = _released_curvature(session, fit, view, levels[chosen])
@@ -108,11 +102,11 @@ def _corrected(
 
     ``noise_root`` maps independent standard noise to that of the estimate, along each direction.
     """
-    skewed, curved = fit.clipping.slopes.skewed, fit.geometry.loss.link.curved
+    curved = fit.geometry.loss.link.curved
 
     def move(error: FloatArray) -> FloatArray:
         """Return the shrunk error; its length is at most one if the curvature varies."""
-        believed = _shrunk_error(error, covariance, expected, skewed=skewed)
+        believed = _shrunk_error(error, covariance, expected)
         return believed / max(1.0, float(np.linalg.norm(believed)) * curved)
 
     weights = usable(fit.weights - fit.geometry.matrix @ (basis @ move(estimated)))
@@ -139,10 +133,8 @@ def directions(fit: Fit) -> FloatArray:
     return np.asarray(basis)
 
 
-def _shrunk_error(
-    wrong: FloatArray, covariance: FloatArray, expected: FloatArray, *, skewed: bool
-) -> FloatArray:
-    """Return the shrunk estimate of an error, by directions if ``skewed``.
+def _shrunk_error(wrong: FloatArray, covariance: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return the shrunk estimate of an error, by directions.
 
     Shrinkage applies to the error of weights, not to the gradient: if the fitted score has a mean,
     a wrong constant also shows in the gradient along it. By Bayes' rule for normal distributions
@@ -152,9 +144,7 @@ def _shrunk_error(
     probability that there is an error at all.
     """
     variance = np.diag(covariance)
-    if not skewed:
-        return shrunk(wrong, UNEXPECTED * float(variance.sum())) * wrong
-    prior = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED_ALONG * variance))
+    prior = np.diag(np.maximum(expected**2, wrong**2 - UNEXPECTED * variance))
     total = prior + covariance
     shrunk_error = prior @ np.linalg.solve(total, wrong)
     probability = float(expit(_log_density(wrong, total) - _log_density(wrong, covariance)))
@@ -195,23 +185,6 @@ def joint_levels(
         levels = first * (top / first) ** (np.arange(count + 1) / count)
     widths = np.diff(levels, prepend=0.0)
     return tuple(levels.tolist()), tuple(np.sqrt(widths / widths.sum()).tolist())
-
-
-def sure_squared_biases(increments: FloatArray, variances: FloatArray) -> list[float]:
-    """Return the squared bias that certainly remains at each level, by the released increments.
-
-    ``variances`` has the variance of each increment, per coordinate. Clipping does not bias
-    residuals that look symmetric, so only a certain bias raises their level. At the top level no
-    bias remains.
-    """
-    width = increments.shape[1]
-    biases = []
-    for level in range(len(increments)):
-        above = increments[level:].sum(axis=0)
-        variance = float(variances[level:].sum())
-        error = variance * (width + SURE * math.sqrt(2.0 * width))
-        biases.append(max(0.0, float(above @ above) - error))
-    return [*biases, 0.0]
 
 
 def squared_bias(

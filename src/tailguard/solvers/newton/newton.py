@@ -197,9 +197,9 @@ def averaged(fit: Fit) -> Fit:
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = shrunk(rest, variance)
     # If shrinkage leaves only the constant, the constant from before the rounds is better. This is
-    # not so if the rounds fitted only a constant, or if residuals moved it before the rounds; nor
-    # if the loss is not centred at the target's location, and noise does not explain the distance.
-    if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
+    # not so if the rounds fitted only a constant, nor if the loss is not centred at the target's
+    # location, and noise does not explain the distance.
+    if kept_share == 0.0 and geometry.width > 1:
         first = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
         loss, distance = geometry.loss, float(np.linalg.norm(constant - first))
         off_centre = loss.link.residual and is_asymmetric(loss)

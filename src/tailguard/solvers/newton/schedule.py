@@ -49,14 +49,14 @@ STEERING = {
     "target location", "target scale", "typical size", "location", "fine location", "scale",
     "row norms", "whitened row norms", "early slopes", "row lengths", "curvature of rows",
     "contribution lengths", "contribution moments", "early contribution rounds",
-    "choice of bounds", "far contributions",
+    "choice of bounds",
 }  # fmt: skip
 """Stages that read the sample if there is one; the early rounds do so too.
 
-Stages that are listed here are released again later, or need only be approximate, as where far
-contributions point. The target's size and a likelihood's first constant depend on rare events, and
-the shared size depends on rare indicators, so they read all records. So do all other stages that
-the last rounds and the standard errors use.
+Stages that are listed here are released again later, or need only be approximate. The target's size
+and a likelihood's first constant depend on rare events, and the shared size depends on rare
+indicators, so they read all records. So do all other stages that the last rounds and the standard
+errors use.
 """
 HALFWAY = 2
 """Bounds of features are chosen before this phase; phases count from 0."""
@@ -77,17 +77,17 @@ CORRECTION = {
     "curvature of rows": 0.06, "row lengths again": 0.03, "curvature of rows again": 0.09,
     "contribution lengths": 0.04, "contribution moments": 0.05,
     "contribution lengths again": 0.07, "contribution moments again": 0.06,
-    "contribution rounds": 0.56, "far contributions": 0.04,
+    "contribution rounds": 0.60,
 }  # fmt: skip
 """Releases of the correction by contributions, as shares of the budget ``mu**2`` for it."""
-CORRECTION_OF_BOUNDED = CORRECTION | {"row lengths": 0.03, "contribution rounds": 0.53}
+CORRECTION_OF_BOUNDED = CORRECTION | {"row lengths": 0.03, "contribution rounds": 0.57}
 """The same for bounded slopes of residuals, whose curvature is released."""
 CORRECTION_OF_LIKELIHOOD = {
     "row lengths": 0.025, "curvature of rows": 0.08, "contribution lengths": 0.03,
     "early contribution rounds": 0.11,
     "row lengths again": 0.025, "curvature of rows again": 0.10,
     "contribution lengths again": 0.05, "contribution moments again": 0.08,
-    "contribution rounds": 0.47, "far contributions": 0.03,
+    "contribution rounds": 0.50,
 }  # fmt: skip
 """The same releases for likelihoods: their curvature gives the first metric of contributions."""
 CORRECTION_ROUNDS, CORRECTION_ROUNDS_OF_LIKELIHOOD = (0, 12), (4, 8)
@@ -389,7 +389,6 @@ def correction_releases(
         "contribution moments again": ("their second moments in that metric", 1, square),
         "early contribution rounds": ("cut contributions, for a step each", early, levels),
         "contribution rounds": ("cut contributions, for a step each that counts", late, levels),
-        "far contributions": ("where the longest contributions point", 1, square),
     }
     return [
         (name, purpose, share * shares.get(name, 0.0), times, size)

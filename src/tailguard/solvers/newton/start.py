@@ -30,7 +30,6 @@ from tailguard.solvers.newton.allocation import (
 )
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (
-    SIGNIFICANT,
     Clipping,
     RowNormDistribution,
     SlopeDistribution,
@@ -253,24 +252,13 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     unbounded = not (curved or geometry.loss.bounds_slopes)
     earlier = previous.distribution if unbounded or curved else None
     distribution = NoisyDistribution.of(counts, bins, noise_std, earlier)
-    center = distribution.quantile(0.5) if unbounded and session.problem.intercept else 0.0
-    new_fit, weights = fit, fit.weights
-    # A single histogram before all rounds is planned if records are few: then rounds move little.
-    single = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
-    if single and distribution.significance > SIGNIFICANT:
-        distribution = distribution.shifted_by(-center)
-        weights = weights - center * np.eye(weights.size)[-1]
-        if abs(center) > SlopeDistribution(None, distribution).spread:
-            # If its location was not seen, the target may be farther away than rounds can move.
-            new_fit = replace(fit, weights=weights, constant_moved=True)
-        center = 0.0
     loss = geometry.loss
     if not curved:
         # If columns explain most of the target, the window of a quantile loss in units of the
         # target would include most residuals. So the window is in units of residuals.
         scale = SlopeDistribution(None, distribution).scale
         loss = session.loss.narrowed(SMOOTHED * min(1.0, scale))
-    slopes = SlopeDistribution(None if curved else loss, distribution, center)
+    slopes = SlopeDistribution(None if curved else loss, distribution)
     power = loss.variance_power if curved else None
     if power is not None and power > 1.0:
         # The first constant, or the rounds so far, make slopes up to this limit average zero.
@@ -279,10 +267,10 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
         slopes = replace(slopes, fall=fall, reach=slope_limit)
     if not slopes.seen:
-        return new_fit
+        return fit
     clipping = replace(fit.clipping, slopes=slopes)
     geometry = replace(geometry, loss=loss)
-    return replace(new_fit, clipping=clipping, geometry=geometry, residuals_of=weights)
+    return replace(fit, clipping=clipping, geometry=geometry, residuals_of=fit.weights)
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
@@ -292,6 +280,8 @@ def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:
         # With a log link the clipping bias lies along the constant, whose whitened direction has
         # this squared length.
         shift = 1.0 / rows.weight if fit.geometry.curvature_released else 1.0
+    elif session.loss.bounds_slopes:
+        shift = 1.0  # cutting them further moves the optimum
     clipping = choose_clip(
         rows,
         slopes,

@@ -197,8 +197,6 @@ class Fit:
         The full Newton steps of the rounds so far.
     residuals_of, curvature_of
         The weights whose residuals were last released, if any, and those whose curvature was.
-    constant_moved
-        Whether the constant was moved to the median residual before the rounds.
     estimate
         The result of the correction by contributions, if any.
     total_error
@@ -214,7 +212,6 @@ class Fit:
     iterates: tuple[NewtonIterate, ...] = ()
     residuals_of: FloatArray | None = None
     curvature_of: FloatArray | None = None
-    constant_moved: bool = False
     estimate: Estimate | None = None
     total_error: float = math.nan
     notes: tuple[str, ...] = ()

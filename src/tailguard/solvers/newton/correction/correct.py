@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.queries.second_moments import SecondMoments, Weighting
 from tailguard.solvers.newton.correction.curvature import (
     release_curvature,
     release_curvature_again,
 )
 from tailguard.solvers.newton.correction.estimate import Estimate
 from tailguard.solvers.newton.correction.metric import (
-    contributions,
     likely_metric,
     release_metric,
 )
@@ -40,7 +38,6 @@ CAUTION = 2.0
 # The mean of contributions beyond the last level, relative to their mean length, as a multiple of
 # the same ratio below that level.
 ALIGNED = 2.0
-POINTING = 0.3  # part of the mean beyond the last level that has the direction of far contributions
 # A coefficient is not estimated if a larger share of its variance lies along raised directions,
 # whose curvature noise hides, or along vague ones, which hardly stand out (``Curvature.shares``).
 # Along raised ones the variance is larger than it looks (docs/trials.md).
@@ -202,9 +199,7 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBia
     directions = gain / np.maximum(lengths, 1e-300)[:, None]
     sampling = gain @ metric.covariance() @ gain.T / session.problem.n_rows
     raised, vague = curvature.shares(geometry.matrix)
-    pointing = POINTING**2 * _far_shares(session, fit, rounds, directions)
-    squared_ratio = np.minimum(np.maximum(tail_bias.along(directions), pointing), 1.0)
-    possible_bias = np.sqrt(squared_ratio) * tail_bias.beyond
+    possible_bias = np.sqrt(np.minimum(tail_bias.along(directions), 1.0)) * tail_bias.beyond
     return Estimate(
         weights=geometry.matrix @ rounds.mean,
         noise=curvature.inflation * rounds.noise * gain,
@@ -217,31 +212,6 @@ def _estimated(session: FitSession, fit: Fit, rounds: Rounds, tail_bias: TailBia
         from_curvature=session.loss.link.curved * (geometry.matrix @ (rounds.mean - rounds.start)),
         mean_curvature=float(constant @ curvature.matrix @ constant),
     )
-
-
-def _far_shares(
-    session: FitSession, fit: Fit, rounds: Rounds, directions: FloatArray
-) -> FloatArray:
-    """Return the share of the squares of far contributions along each direction."""
-    geometry, width = fit.geometry, directions.shape[1]
-    stage, limit = session.stages["far contributions"], CORRECTION_PARTS[1] * rounds.level
-    view = contributions(session, fit).through(geometry.matrix @ rounds.metric.matrix)
-    query = SecondMoments(view, limit, limit, Weighting(kind="beyond", bound=limit))
-    state = usable(geometry.matrix @ rounds.mean)
-    # The released directions of far contributions, and the mean share of a coordinate.
-    moments = session.ask(query, state, stage) / limit**2
-    noise_std = session.noise_of(query, stage) / limit**2
-    mean_square = max(float(np.trace(moments)), noise_std * math.sqrt(width)) / width
-    deviation = moments - mean_square * np.eye(width)
-    deviation_square = float((deviation**2).sum())
-    variance = noise_std**2 * (width * (width + 1) / 2.0 - 1.0)
-    # A sample has other far contributions than all records; each moves the moments by one.
-    variance += width * mean_square * (1.0 / session.n_rows(stage) - 1.0 / session.problem.n_rows)
-    # Shrinkage towards equal shares, by that variance.
-    kept = max(0.0, 1.0 - variance / max(deviation_square, 1e-300))
-    shares = (mean_square * np.eye(width) + kept * deviation) / (mean_square * width)
-    along = np.einsum("ij,jk,ik->i", directions, shares, directions)
-    return np.asarray(np.clip(along, 0.5 / width, 1.0))
 
 
 def _blended(fit: Fit, rounds: Rounds, tail_bias: TailBias) -> Fit:
