@@ -13,7 +13,7 @@ from tailguard.queries.clip_levels import ContributionLevels, LevelGradients
 from tailguard.queries.histograms import Bins, WhitenedHistogram
 from tailguard.queries.second_moments import SecondMoments
 from tailguard.queries.units import Units
-from tailguard.queries.view import View, Weighting
+from tailguard.queries.view import View
 
 N_ROWS, MU = 300, 0.8
 MAP = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, 0.1]])
@@ -94,12 +94,3 @@ def test_moments_and_histograms_of_contributions_are_those_of_slopes_times_rows(
     bins = Bins("octaves", -4.0, 1.0, 10)
     counts = answer(WhitenedHistogram(view, "length", bins))
     np.testing.assert_array_equal(counts, np.bincount(bins.index(LENGTHS), minlength=10))
-
-
-def test_far_contributions_alone_count_in_moments_of_their_directions():
-    limit = 1.5
-    far = Weighting(kind="beyond", bound=limit)
-    query = SecondMoments(VIEW.contributions(), limit, limit, far)
-    directions = (CONTRIBUTIONS / LENGTHS[:, None])[limit < LENGTHS]
-    found = answer(query) / limit**2
-    np.testing.assert_allclose(found, directions.T @ directions / N_ROWS, atol=1e-6)

@@ -72,7 +72,7 @@ QUERIES = {
     "contributions": (ContributionLevels(ROTATED, (0.5, 1.5)), WEIGHTS[0]),
     "moments": (SecondMoments(ROTATED, 2.0, 3.0), WEIGHTS[0]),
     "squared slopes": (
-        SecondMoments(ROTATED, 2.0, 3.0, Weighting(kind="squared-slope", slope_limit=2.0)),
+        SecondMoments(ROTATED, 2.0, 3.0, Weighting(kind="curvature", slope_limit=2.0)),
         WEIGHTS[0],
     ),
     "classes": (SoftmaxGradients(ROTATED, 3, 2.0), WEIGHTS),

@@ -23,7 +23,6 @@ LOSSES = {"squared": Squared(), "logistic": Logistic(), "poisson": Poisson(), "n
 WEIGHTINGS = (
     Weighting(),
     Weighting(kind="curvature", slope_limit=2.0, half_step=0.5, bound=1.0),
-    Weighting(kind="beyond", bound=0.4),
 )
 GRID = 2.0**-30
 # What rows are multiplied by, with each loss that has it.
@@ -254,8 +253,6 @@ def plainly_summed(kernel, block):
         reach, bound = query.weighting.half_step, query.weighting.bound
         rise = (slope(score + reach, limit) - slope(score - reach, limit)) / (2.0 * reach)
         weight = np.clip(rise / bound, 0.0, 1.0)
-    elif kind == "beyond":
-        weight = np.where(length > query.weighting.bound, 1.0, 0.0)
     if isinstance(query, SecondMoments):
         weight *= np.minimum(length, query.row_limit) * np.minimum(length, query.row_cap)
         moments = np.einsum("i,ij,ik->jk", weight, direction, direction)

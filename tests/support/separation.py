@@ -103,7 +103,7 @@ def adding_kernels(rng):
     yield "shells", loop(ClippedShells(units_of(rng), (1.0, 3.0)), None, GRID), by_level
     upper = np.triu_indices(N_COLUMNS)
     diagonal = np.flatnonzero((upper[0] == upper[1]) & (upper[0] >= N_SHARED))
-    for kind in ("one", "curvature", "beyond"):
+    for kind in ("one", "curvature"):
         weighting = Weighting(kind=kind, slope_limit=2.0, half_step=0.5, bound=0.25)
         query = SecondMoments(view_of(rng, losses["logistic"]), 5.0, 5.0, weighting)
         yield f"second-moments/{kind}", loop(query, weights, GRID * OWN), diagonal

@@ -296,7 +296,7 @@ def _fitted(
     clipping = choose_clip(
         rows,
         SlopeDistribution.of_likelihood(math.sqrt(2.0) * contrasts.mean_noise),
-        n_rows=session.n_rows(), mu=session.rounds_mu(0), evenness=session.evenness,
+        n_rows=session.n_rows(), mu=session.rounds_mu(0), evenness=session.evenness, misfit=0.0,
     )  # fmt: skip
     start = np.outer(contrasts.start, np.linalg.pinv(view.matrix)[:, -1])
     contrast_weights, noise = _take_rounds(session, view, clipping, contrasts, start)

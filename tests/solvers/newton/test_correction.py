@@ -20,7 +20,6 @@ from tailguard.solvers.newton.correction.correct import (
     Blend,
     TailBias,
     _blended,
-    _far_shares,
     correct,
 )
 from tailguard.solvers.newton.correction.curvature import Curvature, Moments
@@ -104,7 +103,7 @@ def test_a_corrected_fit_spends_no_more_than_was_planned_and_is_the_same_again()
     np.testing.assert_array_equal(one.coef_, other.coef_)
     np.testing.assert_array_equal(one.interval_center_, other.interval_center_)
     names = {release.stage for release in one.certificate_.releases}
-    assert {"contribution rounds", "far contributions"} <= names
+    assert {"contribution rounds", "contribution moments again"} <= names
 
 
 def test_contributions_that_lean_between_levels_are_taken_to_lean_beyond_them():
@@ -142,7 +141,7 @@ def test_a_typical_direction_has_half_of_the_second_moments_beyond_the_cut():
     expected = np.diag([1.0, 2.0]) + 0.5 * beyond * np.eye(2)
     np.testing.assert_allclose(curvature.matrix, expected)
     np.testing.assert_allclose(curvature.inverse, np.linalg.inv(expected))
-    tail = Tail(lengths, np.zeros(1), np.zeros(1))
+    tail = Tail(lengths)
     metric = Metric(np.eye(2), np.eye(2), cut, tail)
     np.testing.assert_allclose(metric.covariance(), expected, rtol=1e-6)
 
@@ -239,7 +238,8 @@ def told_rounds(gradients, sampled=1.0):
     """Rounds that are told these gradients of a fit of unit curvature, and their session."""
     session, fit = example_fit(tg.losses.Squared(), phase=0)
     alike, answers = np.eye(fit.geometry.width), iter(gradients)
-    tail = SimpleNamespace(levels=lambda: np.array([4.0]), beyond=lambda level: 0.0)
+    lengths = SimpleNamespace(levels=np.array([4.0]))
+    tail = SimpleNamespace(lengths=lengths, beyond=lambda level: 0.0)
     metric = SimpleNamespace(matrix=alike, last=alike, scale=1.0, tail=tail)
     curvature = SimpleNamespace(
         inverse=alike, resolved_directions=alike, ridge=0.0 * alike, lost=lambda: 0.0,
@@ -284,16 +284,6 @@ def test_rounds_settle_only_where_rows_were_not_cut_too_low(lost, settled):
     _, _, rounds = told_rounds([np.zeros(3)] * 3)
     cut = SimpleNamespace(lost=lambda: lost)
     assert replace(rounds, curvature=cut).settled is settled
-
-
-def test_far_contributions_of_a_sample_show_less_where_they_point():
-    shares = []
-    for sampled in (1.0, 0.5, 0.1):
-        session, fit, rounds = told_rounds([np.zeros(3)] * 3, sampled)
-        limit = 0.5 * rounds.level
-        session.ask = lambda *_, limit=limit: limit**2 * np.diag([0.1, 0.0, 0.0])
-        shares.append(_far_shares(session, fit, rounds, np.eye(3))[0])
-    assert shares[0] > shares[1] > shares[2] > 1.0 / 3.0
 
 
 def two_fits(moved, others=1.0, before=1.0):

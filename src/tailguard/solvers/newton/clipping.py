@@ -25,6 +25,9 @@ from tailguard.solvers.limits import is_asymmetric
 # change of a gradient along one of up to 64 steps.
 SIGNIFICANT = 4.0
 SMALLEST_KEPT = 0.35  # share of the curvature that a slope limit must keep
+# A likelihood takes the largest row limit whose error, summed over coordinates, exceeds the least
+# such sum by at most this part of the error of one coordinate.
+MISFIT = 0.5
 # The part of the mean absolute excess over a level that counts as clipping bias even if residuals
 # look symmetric.
 SYMMETRIC_BIAS = 0.5
@@ -292,11 +295,13 @@ def choose_clip(
     mu: float,
     evenness: float,
     shift: float = 0.0,
+    misfit: float = MISFIT,
 ) -> Clipping:
     """Return the pair of limits with the least estimated error.
 
     Sampling error is that of ``evenness`` times ``n_rows`` equally weighted records. ``shift``, the
-    squared length of the mean row, multiplies the squared clipping bias of slopes.
+    squared length of the mean row, multiplies the squared clipping bias of slopes. ``misfit`` is
+    the part of a coordinate's error that a likelihood gives up for a larger row limit.
     """
     width = rows.width
     slope_limits = slopes.limits
@@ -319,4 +324,10 @@ def choose_clip(
         chosen = int(np.argmin(error))
         fields = (row_limit, slope_limits[chosen], total[chosen], error[chosen])
         clips.append(Clipping(rows, slopes, *map(float, fields)))
-    return min(clips, key=attrgetter("error"))
+    best = min(clips, key=attrgetter("error"))
+    if not slopes.row_weighted:
+        return best
+    # If the linear score is misspecified, cutting rows moves the optimum: prefer larger limits.
+    acceptable = (1.0 + misfit / width) * best.error
+    candidates = (clip for clip in clips if clip.error <= acceptable)
+    return max(candidates, key=attrgetter("row_limit"), default=best)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -105,11 +106,13 @@ LONGEST_STEP = 4.0  # the largest change of scores by a step, in standard deviat
 # less noise than one round.
 LARGEST_PART = 0.5
 STABLE_PART = 1.5  # fractions above 2 diverge
+LEAST_ALONG = 0.2  # the least relative curvature along a fit of log-odds; by trial
 # The squared error of a Newton step, as a share of its squared length; the share of the first
 # rounds that the average leaves out. Both by trial.
 STEP_ERROR, BURN_IN = 0.3, 1.0 / 3.0
 FAR_CONSTANT = 3.0  # standard deviations of its noise that tell a constant from the first one
 SETTLED = 4.0  # the largest squared length of a step, over that of its noise, of a fit that settled
+_quadrature = cache(np.polynomial.hermite_e.hermegauss)  # computing the nodes is slow
 
 
 def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
@@ -131,6 +134,8 @@ def step(session: FitSession, fit: Fit, *, rounds_left: int = 0) -> Fit:
         curvature_ratio = np.linalg.inv(shortening.matrix) + fit.pull
         newton = -np.linalg.solve(curvature_ratio, gradient + fit.pull @ fit.whitened)
     if session.problem.link.curved:  # the Newton step is accurate only near the fit
+        if not (geometry.curvature_released or geometry.loss.link.log):
+            newton = _scaled_along_fit(geometry.loss, fit, newton)
         longest = LONGEST_STEP * math.sqrt(
             clipping.rows.weight if geometry.curvature_released else 1.0
         )
@@ -162,6 +167,31 @@ def _stable_part(fit: Fit) -> float:
     if np.isfinite(loss.curvature_bound()) or loss.link.curved:
         return LARGEST_PART
     return STABLE_PART * slopes.curvature(limit) / max(slopes.steepest(limit), 1e-300)
+
+
+def _scaled_along_fit(loss: Loss, fit: Fit, newton: FloatArray) -> FloatArray:
+    """Lengthen the part of a step along the fit, where log-odds have less curvature.
+
+    Large scores of log-odds have little curvature, so the curvature of whitened rows is the same in
+    all directions except along the fit. Until it is released, it is computed for scores that are
+    normal about zero; including the constant was no better on the training tasks. With a log link,
+    large scores have more curvature, but shorter steps lost more than they gained.
+    """
+    direction = fit.whitened
+    direction = direction - fit.geometry.along_constant(direction)
+    spread = float(np.linalg.norm(direction))
+    if not spread > 0.0:
+        return newton
+    unit = direction / spread
+    extra = 1.0 / _relative_curvature(loss, spread) - 1.0
+    return np.asarray(newton + unit * (unit @ newton) * extra)
+
+
+def _relative_curvature(loss: Loss, spread: float) -> float:
+    """Return the curvature along a fit with this spread of scores over that in others."""
+    nodes, weights = _quadrature(40)  # of a standard normal
+    shares = weights * loss.expected_curvature(spread * nodes)
+    return max(float(shares @ nodes**2) / max(float(shares.sum()), 1e-300), LEAST_ALONG)
 
 
 def settled(fit: Fit) -> bool:
@@ -197,9 +227,9 @@ def averaged(fit: Fit) -> Fit:
     variance = max(0.0, float((damping**2).sum()) - 1.0) * noise_std**2
     kept_share = shrunk(rest, variance)
     # If shrinkage leaves only the constant, the constant from before the rounds is better. This is
-    # not so if the rounds fitted only a constant, nor if the loss is not centred at the target's
-    # location, and noise does not explain the distance.
-    if kept_share == 0.0 and geometry.width > 1:
+    # not so if the rounds fitted only a constant, or if residuals moved it before the rounds; nor
+    # if the loss is not centred at the target's location, and noise does not explain the distance.
+    if kept_share == 0.0 and geometry.width > 1 and not fit.constant_moved:
         first = geometry.along_constant(geometry.inverse @ fit.iterates[0].start)
         loss, distance = geometry.loss, float(np.linalg.norm(constant - first))
         off_centre = loss.link.residual and is_asymmetric(loss)

@@ -30,6 +30,7 @@ from tailguard.solvers.newton.allocation import (
 )
 from tailguard.solvers.newton.choices import choose_bound
 from tailguard.solvers.newton.clipping import (
+    SIGNIFICANT,
     Clipping,
     RowNormDistribution,
     SlopeDistribution,
@@ -252,6 +253,16 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
     unbounded = not (curved or geometry.loss.bounds_slopes)
     earlier = previous.distribution if unbounded or curved else None
     distribution = NoisyDistribution.of(counts, bins, noise_std, earlier)
+    new_fit, weights = fit, fit.weights
+    # A single histogram before all rounds is planned if records are few: then rounds move little.
+    single = unbounded and not fit.iterates and len(session.shares.diagnostic_phases) == 1
+    if single and session.problem.intercept and distribution.significance > SIGNIFICANT:
+        center = distribution.quantile(0.5)
+        distribution = distribution.shifted_by(-center)
+        weights = weights - center * np.eye(weights.size)[-1]
+        if abs(center) > SlopeDistribution(None, distribution).spread:
+            # If its location was not seen, the target may be farther away than rounds can move.
+            new_fit = replace(fit, weights=weights, constant_moved=True)
     loss = geometry.loss
     if not curved:
         # If columns explain most of the target, the window of a quantile loss in units of the
@@ -267,10 +278,10 @@ def release_residuals(session: FitSession, fit: Fit) -> Fit:
         fall = (power - 1.0) / max(fit.clipping.rows.weight, 1e-300)
         slopes = replace(slopes, fall=fall, reach=slope_limit)
     if not slopes.seen:
-        return fit
+        return new_fit
     clipping = replace(fit.clipping, slopes=slopes)
     geometry = replace(geometry, loss=loss)
-    return replace(fit, clipping=clipping, geometry=geometry, residuals_of=fit.weights)
+    return replace(new_fit, clipping=clipping, geometry=geometry, residuals_of=weights)
 
 
 def choose_clip_levels(session: FitSession, fit: Fit) -> Fit:

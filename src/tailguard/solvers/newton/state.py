@@ -197,6 +197,8 @@ class Fit:
         The full Newton steps of the rounds so far.
     residuals_of, curvature_of
         The weights whose residuals were last released, if any, and those whose curvature was.
+    constant_moved
+        Whether the constant was moved to the median residual before the rounds.
     estimate
         The result of the correction by contributions, if any.
     total_error
@@ -212,6 +214,7 @@ class Fit:
     iterates: tuple[NewtonIterate, ...] = ()
     residuals_of: FloatArray | None = None
     curvature_of: FloatArray | None = None
+    constant_moved: bool = False
     estimate: Estimate | None = None
     total_error: float = math.nan
     notes: tuple[str, ...] = ()
