@@ -141,7 +141,7 @@ def test_a_typical_direction_has_half_of_the_second_moments_beyond_the_cut():
     expected = np.diag([1.0, 2.0]) + 0.5 * beyond * np.eye(2)
     np.testing.assert_allclose(curvature.matrix, expected)
     np.testing.assert_allclose(curvature.inverse, np.linalg.inv(expected))
-    tail = Tail(lengths)
+    tail = Tail(lengths, np.zeros(1), np.zeros(1))
     metric = Metric(np.eye(2), np.eye(2), cut, tail)
     np.testing.assert_allclose(metric.covariance(), expected, rtol=1e-6)
 
@@ -238,8 +238,7 @@ def told_rounds(gradients, sampled=1.0):
     """Rounds that are told these gradients of a fit of unit curvature, and their session."""
     session, fit = example_fit(tg.losses.Squared(), phase=0)
     alike, answers = np.eye(fit.geometry.width), iter(gradients)
-    lengths = SimpleNamespace(levels=np.array([4.0]))
-    tail = SimpleNamespace(lengths=lengths, beyond=lambda level: 0.0)
+    tail = SimpleNamespace(levels=lambda: np.array([4.0]), beyond=lambda level: 0.0)
     metric = SimpleNamespace(matrix=alike, last=alike, scale=1.0, tail=tail)
     curvature = SimpleNamespace(
         inverse=alike, resolved_directions=alike, ridge=0.0 * alike, lost=lambda: 0.0,

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from tailguard.solvers.newton import whitening
 from tailguard.solvers.newton.whitening import (
     FLATTEST,
+    LEAST,
     RESOLVED,
     cleaned,
     first_fit,
@@ -23,7 +25,7 @@ def test_without_noise_whitened_second_moments_are_the_identity():
 
 @pytest.mark.parametrize("moments", [-np.eye(3), np.zeros((3, 3)), np.ones((3, 3))])
 def test_negative_zero_and_collinear_moments_give_bounded_maps(moments):
-    assert np.abs(whiten(moments, 0.5).matrix).max() <= 1.0 / np.sqrt(RESOLVED * 0.5)
+    assert np.abs(whiten(moments, 0.5).matrix).max() <= 1.0 / np.sqrt(LEAST * 0.5)
 
 
 def test_the_noise_level_bounds_the_eigenvalues_of_symmetric_noise():
@@ -75,12 +77,23 @@ def test_nothing_is_shrunk_to_nothing():
     assert shrunk(np.zeros(3), 1.0) == 0.0
 
 
+def test_directions_that_noise_hides_are_raised_to_their_mean_where_that_is_allowed():
+    level = noise_level(1.0, 100)
+    assert LEAST * level < 3.0 < RESOLVED * level
+    for seed in range(3):
+        noisy = np.diag([90.0, *np.full(99, 3.0)]) + symmetric_noise(100, seed)
+        assert floor_of(whiten(noisy, level)) == pytest.approx(3.0, rel=0.15)
+
+
 @pytest.mark.parametrize("hidden", [-3.0, 0.0, 1.0, 6.9, 9.0])
-def test_directions_that_noise_hides_are_raised_to_half_of_its_largest_eigenvalue(hidden):
+def test_the_floor_stays_within_its_limits_whatever_the_mean(hidden):
     level = noise_level(1.0, 100)
     noisy = np.diag([90.0, *np.full(99, hidden)]) + symmetric_noise(100, 3)
-    seen = cleaned(np.linalg.eigvalsh(noisy), level)[0].min()
-    assert floor_of(whiten(noisy, level)) == pytest.approx(max(RESOLVED * level, seen))
+    floor = floor_of(whiten(noisy, level))
+    highest = max(RESOLVED * level, cleaned(np.linalg.eigvalsh(noisy), level)[0].min())
+    assert LEAST * level * (1.0 - 1e-9) <= floor <= highest * (1.0 + 1e-9)
+    if hidden < LEAST * level - 0.5:
+        assert floor == pytest.approx(LEAST * level)
 
 
 SPREAD, ALIKE = 2.0 ** np.linspace(-2.0, 2.0, 100), np.ones(100)
@@ -112,6 +125,19 @@ def test_without_noise_nothing_is_stretched_and_with_much_no_more_than_a_limit()
     much = whiten(moments, 50.0).variance_inflation
     assert np.isfinite(much).all()
     assert 1.0 <= much.min() <= much.max() < 2.0
+
+
+@pytest.mark.parametrize("hidden", [1, 4])
+def test_the_floor_of_a_curved_loss_allows_for_the_noise_of_the_mean(hidden, monkeypatch):
+    """Of one direction it is that of a diagonal number, of several that of their mean."""
+    monkeypatch.setattr(whitening, "FLATTEST", 0.0)
+    size, level = 8, 1.0
+    values = np.full(size, 9e3)  # whose noise is none beside them
+    values[:hidden] = 0.1
+    plain, careful = (floor_of(whiten(np.diag(values), level, curved=c)) for c in (False, True))
+    noise_std = level / noise_level(1.0, size)
+    assert plain == pytest.approx(0.15)
+    assert careful == pytest.approx(0.1 + noise_std / np.sqrt(hidden), rel=0.1)
 
 
 def test_where_the_loss_is_curved_no_direction_is_stretched_far_beyond_the_others():

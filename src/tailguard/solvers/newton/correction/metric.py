@@ -99,14 +99,14 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     inner = np.eye(len(root))
     if not session.loss.link.curved:
         names = "contribution lengths", "contribution moments"
-        by_root = view.through(view.matrix @ root)
+        by_root = view.through(view.whitening @ root)
         coarse = release_moments(session, by_root, state, names, most_noise)
         inner = _balanced(coarse.raised(_floor(coarse), 1.0))
     first, back = root @ inner, np.linalg.inv(inner)
-    again = view.through(view.matrix @ first)
+    again = view.through(view.whitening @ first)
     names = "contribution lengths again", "contribution moments again"
     moments = release_moments(session, again, state, names, most_noise)
-    tail = _tail(session, fit, moments.lengths)
+    tail = _tail(session, fit, moments.lengths, curvature, first)
     floor = max(_floor(moments), tail.least_variance(view.width))
     last = back @ _balanced(back @ moments.raised(floor, 1.0) @ back)
     return Metric(first, last, moments, tail)
@@ -118,11 +118,11 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
     This releases the lengths of contributions.
     """
     view, first = contributions(session, fit), _power(curvature.matrix, -0.5)
-    view = view.through(view.matrix @ first)
+    view = view.through(view.whitening @ first)
     lengths = release_lengths(session, view, fit.weights, "contribution lengths")
     identity = np.eye(view.width)
     moments = Moments(identity, 0.0, math.inf, lengths)
-    return Metric(first, identity, moments, _tail(session, fit, lengths))
+    return Metric(first, identity, moments, _tail(session, fit, lengths, curvature, first))
 
 
 def contributions(session: FitSession, fit: Fit) -> View:
@@ -143,16 +143,30 @@ def _balanced(covariance: FloatArray) -> FloatArray:
     return np.asarray(matrix / math.sqrt(variance))
 
 
-def _tail(session: FitSession, fit: Fit, lengths: NoisyDistribution) -> Tail:
-    """Return the tail of contributions in coordinates of curvature one.
+def _tail(
+    session: FitSession, fit: Fit, lengths: NoisyDistribution, curvature: Curvature,
+    first: FloatArray,
+) -> Tail:  # fmt: skip
+    """Return the tail of contributions times ``first``, also from residuals at a typical row.
 
     In units of the target's scale, the variance of counts is their mean divided by that scale.
     The contribution of a person is a mean of at most ``max_rows`` rows. If the rows vary
-    independently, its variance is at least theirs over ``max_rows``.
+    independently, its variance is at least theirs over ``max_rows``. Residuals of rows are
+    shortened as much as contributions are in mean square: not at all if rows are alike.
     """
-    likely, max_rows = session.loss.link.curved and session.loss.canonical, session.problem.max_rows
-    scale = fit.geometry.units.target_scale
-    return Tail(lengths, fit.geometry.width / scale / (max_rows or 1) if likely else 0.0)
+    slopes, link, geometry = fit.clipping.slopes, session.loss.link, fit.geometry
+    likely, max_rows = link.curved and session.loss.canonical, session.problem.max_rows
+    least = len(first) / geometry.units.target_scale / (max_rows or 1) if likely else 0.0
+    if not slopes.seen or session.loss.bounds_slopes:  # lengths of contributions tell it
+        return Tail(lengths, np.zeros(1), np.zeros(1), least)
+    square = float(np.trace(first.T @ curvature.matrix @ first))
+    if link.curved:
+        square /= fit.clipping.rows.weight
+    residuals = np.abs(slopes.distribution.points)
+    if max_rows is not None:
+        of_rows = square * slopes.distribution.mean(residuals**2)
+        square *= min(1.0, lengths.mean(lengths.points**2) / max(of_rows, 1e-300))
+    return Tail(lengths, residuals * math.sqrt(square), slopes.distribution.mass, least)
 
 
 def _floor(moments: Moments) -> float:

@@ -165,7 +165,7 @@ def _level(metric: Metric, n_rows: int, mu: float) -> float:
     length that the level cuts off.
     """
     width, tail = len(metric.last), metric.tail
-    candidates = tail.lengths.levels
+    candidates = tail.levels()
     share = TYPICAL_BIAS / math.sqrt(width)
     bias = share * np.array([tail.beyond(level) for level in candidates])
     errors = (2.0 * candidates / (n_rows * mu)) ** 2 + bias**2

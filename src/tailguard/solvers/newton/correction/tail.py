@@ -1,9 +1,11 @@
 """The tail of contributions beyond a cut: what histograms show, and what noise may hide."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from tailguard.array_types import FloatArray
 from tailguard.scaling.noisy_distribution import HIDDEN_BINS, NoisyDistribution
 from tailguard.solvers.newton.schedule import CORRECTION_LENGTHS
 
@@ -15,22 +17,31 @@ HIDDEN_SHARE = 1.0 / 3.0
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """Lengths of contributions in a metric, by their histogram.
+    """Lengths of contributions in a metric, by their own histogram and by that of residuals.
 
     Attributes
     ----------
     lengths
         The distribution of lengths.
+    residuals
+        Sizes of residuals times the length of a typical row. They count too, since the farthest
+        contributions may be too few to stand out in a bin of their own histogram.
+    mass
+        The probabilities of ``residuals``.
     least
         The least mean square of lengths: in the metric of a likelihood, one for each coordinate.
     """
 
     lengths: NoisyDistribution
+    residuals: FloatArray
+    mass: FloatArray
     least: float = 0.0
 
     def seen_beyond(self, level: float, power: float = 1.0) -> float:
         """Return the mean excess of a power of the length over the same power of the level."""
-        return self.lengths.mean(np.maximum(self.lengths.points**power - level**power, 0.0))
+        beyond = np.maximum(self.lengths.points**power - level**power, 0.0)
+        residuals_beyond = np.maximum(self.residuals**power - level**power, 0.0)
+        return max(self.lengths.mean(beyond), float(self.mass @ residuals_beyond))
 
     def beyond(self, level: float, power: float = 1.0) -> float:
         """Return the same mean, including the tail expected beyond the farthest seen bin."""
@@ -50,3 +61,11 @@ class Tail:
         below their length.
         """
         return self.least / width
+
+    def levels(self) -> FloatArray:
+        """Return candidates for a level: ends of bins, up to the farthest residual."""
+        edges = self.lengths.levels
+        octaves = math.log2(max(float(self.residuals.max()) / edges[-1], 1.0))
+        per_octave = CORRECTION_LENGTHS.per_unit
+        more = np.arange(1, 1 + math.ceil(per_octave * octaves)) / per_octave
+        return np.append(edges, edges[-1] * 2.0**more)
