@@ -96,9 +96,9 @@ def test_levels_far_above_the_baseline_have_no_interval_where_rounds_have_not_ar
     assert np.mean(held) >= 0.9
 
 
-@pytest.mark.parametrize("n_rows", [6_000, 20_000])
-def test_a_level_without_events_has_no_interval(n_rows):
+def test_a_level_without_events_has_no_interval():
     """It has no finite best coefficient, and the curvature along it falls as it moves."""
+    n_rows = 20_000
     given = 0
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def test_a_level_without_events_has_no_interval(n_rows):
         model = tg.LogisticRegression(classes=(0, 1), epsilon=1.0, delta=1e-6, random_state=seed)
         low, _ = model.fit(X, y.astype(int)).conf_int().T
         assert np.isnan(low[3])
-        assert n_rows < 10_000 or STILL_MOVING in model.reasons_[3]
+        assert STILL_MOVING in model.reasons_[3]
         given += np.isfinite(low[:3]).sum()
     assert given >= 6
 
