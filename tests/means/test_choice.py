@@ -56,7 +56,7 @@ def test_a_histogram_beats_the_threshold_of_the_worst_law_in_any_unit(distributi
     soft = tg.mean(scale * X, method="soft", **facts)
     errors = [np.linalg.norm(found.value / scale - truth) for found in (auto, soft)]
     assert auto.choice.plan.problem.unit is not None
-    assert errors[0] < 0.5 * errors[1]
+    assert errors[0] < 0.6 * errors[1]
 
 
 @pytest.mark.parametrize("kind", [None, "norm", "directional", "raw", "central"])

@@ -91,7 +91,7 @@ def test_a_cost_that_is_mostly_zero_has_the_scale_of_its_claims():
     x = mostly_zero()
     for seed in range(3):
         found = tg.mean(x, epsilon=0.3, **DELTA, random_state=seed)
-        assert 0.5 * x.mean() < found.value < 1.3 * x.mean()
+        assert 0.3 * x.mean() < found.value < 1.3 * x.mean()
         assert found.noise_std > 0.01 * x.mean()
         assert found.low < x.mean() < found.high
 
@@ -142,6 +142,33 @@ def test_an_interval_holds_the_mean_of_the_records(law):
     x = LAWS[law].astype(float)
     assert share_held(x, 1.0, 20) >= 0.85
     assert share_held(x, 4.0, 20) >= 0.85
+
+
+def test_an_interval_holds_a_tail_that_exceeds_the_noise_only_in_many_bins_together():
+    """A tenth of the cells spread over ten octaves, and noise hides them in every bin."""
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(9_000) < 0.1, np.exp(rng.uniform(0.0, 5.0, 9_000)), rng.random(9_000))
+    runs = [tg.mean(x, epsilon=1.0, **DELTA, random_state=seed) for seed in range(12)]
+    assert np.mean([run.low <= x.mean() <= run.high for run in runs if run.low < run.high]) >= 0.9
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.7])
+def test_an_indicator_has_noise_of_a_range_near_its_own(share):
+    x = (np.random.default_rng(0).random(20_000) < share) * 1.0
+    runs = [tg.mean(x, epsilon=4.0, **DELTA, random_state=seed) for seed in range(6)]
+    mu = runs[0].choice.plan.stage("mean").mu
+    assert max(run.noise_std for run in runs) < 2.0 * 2.0 / (x.size * mu)
+    assert all(run.low <= x.mean() <= run.high for run in runs)
+
+
+@pytest.mark.parametrize("size", [1e60, 1.5e308])
+def test_cells_beyond_the_largest_unit_have_a_note_and_no_error(size):
+    rng = np.random.default_rng(0)
+    large, normal = size * (1.0 + 0.1 * rng.random(4_000)), rng.standard_normal(4_000)
+    found = tg.mean(np.column_stack([large, normal]), epsilon=4.0, **DELTA, random_state=1)
+    assert np.isnan([found.low[0], found.noise_std[0]]).all()
+    assert any("x0 exceed 1e+45" in note for note in found.notes)
+    assert not any("x1 exceed" in note for note in found.notes)
 
 
 def test_intervals_hold_beside_heavy_columns():

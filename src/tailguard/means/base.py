@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tailguard.array_types import FloatArray
+from tailguard.array_types import BoolArray, FloatArray
 from tailguard.checks import InputError, check_between, check_positive
 from tailguard.gate import Gate
 from tailguard.gate.plan import Plan, Problem, Solution
@@ -23,6 +23,7 @@ from tailguard.moments import Moment, MomentKind
 from tailguard.privacy.events import Event, Gaussian, Laplace
 from tailguard.privacy.guarantees import Guarantee, PureDP
 from tailguard.queries.base import Query, calibration_for
+from tailguard.scaling.columns import LARGEST_SCALE
 
 IN_PRIVATE_UNITS = "l2, in units of each column's private scale, for tails like Student's t(3)"
 IN_USER_UNITS = "l2, in the units of the data, from the assumed moment"
@@ -274,18 +275,27 @@ class MeanSolution(Solution):
         noise hides too much, and for all columns if clipping was not estimated.
     hidden
         The share of the cells of each column whose size noise hides; None if it was not released.
+    too_large
+        Which columns have cells beyond the largest unit, by the released units.
     """
 
     error_std: FloatArray
     hidden: FloatArray | None = None
+    too_large: BoolArray | None = None
 
     def column_notes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return notes on columns with hidden sizes, which have no interval."""
         hidden, notes = self.hidden, []
-        if hidden is None:
+        if hidden is None or self.too_large is None:
             return ()
-        for name, noise, share in zip(names, self.coef_noise_std, hidden, strict=True):
-            if math.isnan(noise):
+        columns = zip(names, self.coef_noise_std, hidden, self.too_large, strict=True)
+        for name, noise, share, too_large in columns:
+            if too_large:
+                notes.append(
+                    f"cells of {name} exceed {LARGEST_SCALE:.0e}, the largest unit: its mean is of "
+                    "cells clipped far below them; divide the column by a constant"
+                )
+            elif math.isnan(noise):
                 notes.append(
                     f"noise hides all sizes of {name}: up to {share:.2g} of its cells may be far "
                     "from zero, and its mean is a guess, whose error is not stated"
@@ -320,6 +330,7 @@ def mean_solution(
     notes: tuple[str, ...] = (),
     error_std: FloatArray | None = None,
     hidden: FloatArray | None = None,
+    too_large: BoolArray | None = None,
 ) -> MeanSolution:
     """Return the mean of each column, its predicted noise, and what this leaves out."""
     return MeanSolution(
@@ -333,6 +344,7 @@ def mean_solution(
         notes=notes,
         error_std=np.full(value.shape, np.nan) if error_std is None else error_std,
         hidden=hidden,
+        too_large=too_large,
     )
 
 

@@ -69,10 +69,15 @@ from tailguard.moments import Moment
 from tailguard.privacy.calibration import Sensitivity
 from tailguard.queries.base import SumQuery, sum_sensitivity
 from tailguard.queries.units import Units
+from tailguard.scaling.columns import LARGEST_SCALE
 from tailguard.scaling.required_records import light_weights
 
 MOST_SHELLS = 4  # by trial, like the ratios of their radii
 MOST_STEPS = 3.0  # a tail so heavy that it hardly has a mean goes on for 2.4 steps
+# Deviations of the noise of a bin: so many cells may lie at twice the last radius. On simulated
+# columns at epsilon 1 and 4, 85 and 91 % of intervals of heavy columns held with none, 87 and 93 %
+# with two, and 88 and 93 % with three, which makes those of light ones 1.2 times as wide.
+HIDDEN_CELLS = 2.0
 
 
 @dataclass(frozen=True)
@@ -298,15 +303,17 @@ def _from_shells(
         return mean_solution(plan, center + scale * value, noise_std, settings, notes)
     tails = [(released.distribution, each) for each in columns.distributions]
     bias = scale * unseen_bias(weights, means, noise, radii, tails, columns.bin_share)
-    unknown = columns.guessed | (columns.hidden > 0.0)
+    too_large = np.maximum(scale, np.abs(center)) >= LARGEST_SCALE
+    unknown = columns.guessed | too_large
     return mean_solution(
         plan,
         center + scale * value,
-        np.where(columns.guessed, np.nan, noise_std),
+        np.where(unknown, np.nan, noise_std),
         settings,
         notes,
-        error_std=np.where(unknown, np.nan, np.hypot(noise_std, bias)),
+        error_std=np.where(unknown | (columns.hidden > 0.0), np.nan, np.hypot(noise_std, bias)),
         hidden=columns.hidden,
+        too_large=too_large,
     )
 
 
@@ -322,8 +329,9 @@ def unseen_bias(
 
     The last step, from the last radius but one to the last, moves a mean towards what lies beyond.
     The ``distributions`` of the rows and of the column say how many such steps it would go on
-    without a radius; the longer way counts. A share ``hidden`` of the records may lie at twice the
-    last radius, as noise hides it. The noise of the steps is a part of the deviation.
+    without a radius; the longer way counts. Some records may lie at twice the last radius:
+    ``HIDDEN_CELLS`` times ``hidden``, the deviation of the noise of a bin, as a share of the
+    records. The noise of the steps is a part of the deviation.
     """
     missing = np.empty(means.shape[1])
     for column, of_column in enumerate(distributions):
@@ -338,7 +346,7 @@ def _steps_beyond(distribution: MagnitudeDistribution, radii: FloatArray, hidden
     """Return the mean excess over the last radius over that between the last two radii."""
     ahead = distribution.excess(radii[-1])
     passed = distribution.excess(radii[-2]) - ahead
-    ahead += hidden * float(radii[-1])
+    ahead += HIDDEN_CELLS * hidden * float(radii[-1])
     return MOST_STEPS if passed * MOST_STEPS <= ahead else ahead / passed
 
 

@@ -189,7 +189,7 @@ def release_tails(
             factors[column] = max(abs(units.center[column]) / units.scale[column], 1.0)
             distributions.append(WITHIN_ONE)
             continue
-        hidden[column] = _hidden_share(merged, strict, bins.count, total)
+        hidden[column] = _hidden_share(merged, strict, bins.count, total, distribution)
         if unknown[column] and (distribution is None or all_small):
             # Zeros are in one bin, which has less noise than all bins near zero together.
             distribution = distribution if row[0] > SIGNIFICANT * strict else None
@@ -231,17 +231,24 @@ def _in_unit(bins: Bins, counts: FloatArray, unit: float) -> tuple[FloatArray, F
     return edges[first:], np.append(counts[: first + 1].sum(), counts[first + 1 :])
 
 
-def _hidden_share(counts: FloatArray, noise_std: float, n_bins: int, total: int) -> float:
+def _hidden_share(
+    counts: FloatArray,
+    noise_std: float,
+    n_bins: int,
+    total: int,
+    distribution: MagnitudeDistribution | None,
+) -> float:
     """Return the share of cells beyond the visible ones, if they are more than the noise.
 
-    They are all cells but the visible ones, or else void. So the bins beyond must hold more than
-    their noise, too.
+    They are all cells but the visible ones and those expected beyond them, or else void. So the
+    bins beyond must hold more than their noise, too.
     """
     last = last_visible(counts, noise_std)
-    if last is None:
+    if last is None or distribution is None:
         return 0.0
     n_visible = n_bins - counts.size + last + 1
-    hidden, beyond = total - counts[: last + 1].sum(), counts[last + 1 :]
-    surely = hidden > HIDDEN * noise_std * math.sqrt(n_visible)
+    seen, beyond = counts[: last + 1].sum(), counts[last + 1 :]
+    expected = total * (1.0 - float(distribution.survival[last]))
+    surely = expected - seen > HIDDEN * noise_std * math.sqrt(n_visible)
     surely = surely and beyond.sum() > noise_std * math.sqrt(beyond.size)
-    return float(hidden / total) if surely else 0.0
+    return float(1.0 - seen / total) if surely else 0.0

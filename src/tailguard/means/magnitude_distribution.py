@@ -1,12 +1,13 @@
 """Distributions of magnitudes: assumed before any release, or estimated from a released histogram.
 
 A distribution is a survival function on a geometric grid. Of a histogram, the cells that exceed the
-noise are used. Beyond them the tail is a power law, fitted to the last of these cells.
+noise are used. Beyond them the tail is the one that Bayes' rule expects, by the last of these cells
+and all cells beyond, which exceed the noise only together.
 
 Reference
 ---------
-Hill 1975 (power tails); Huang, Liang and Yi 2021, Theorem 3.2: clipping at the quantile that about
-``sqrt(d) / mu`` records exceed is within a constant of the best clip level.
+Huang, Liang and Yi 2021, Theorem 3.2: clipping at the quantile that about ``sqrt(d) / mu`` records
+exceed is within a constant of the best clip level.
 """
 
 import math
@@ -18,12 +19,23 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from tailguard.array_types import FloatArray
-from tailguard.scaling.noisy_distribution import FAR_WIDTHS, SURE, most_significant_window
+from tailguard.scaling.noisy_distribution import (
+    FAR_WIDTHS,
+    SURE,
+    expected_beyond,
+    most_significant_window,
+)
 
 RATIO = math.sqrt(2.0)  # of neighbouring grid points
 N_CELLS = 36  # from 1/8 to 2**15 times a typical magnitude
 SMALLEST = 1.0 / 8.0
-TAIL_CELLS = 40  # grid points of a power tail, up to 2**20 times the last cell
+TAIL_CELLS = 40  # grid points of an assumed tail, up to 2**20 times the last cell
+# How many cells beyond the used ones may hold magnitudes that noise hides: eight octaves. On
+# simulated columns, five octaves left intervals of heavy columns too short.
+HIDDEN_CELLS = 16
+THIRDS = 1.5  # a cell is so many thirds of an octave wide
+# How many used cells tell the tail. With two, a column of two values had three times the error.
+TELLING_CELLS = 1
 # The survival function of the assumed entries is (1 + 2 t^2)^(-3/2): tails like Student's t with
 # three degrees of freedom, and a root mean square of 1, in units of the median pair difference.
 ASSUMED_INDEX = 3.0
@@ -106,21 +118,18 @@ def released_distribution(
     last = last_visible(counts, noise_std)
     if last is None:
         return None
-    above = np.cumsum(counts[last::-1])[::-1]  # above[i]: magnitudes beyond edges[i - 1]
-    survival = np.maximum.accumulate(np.maximum(above[1:], 0.0)[::-1])[::-1]
-    survival = np.minimum(survival / max(above[0], 1.0), 1.0)
     if not last:  # all magnitudes lie below the first edge
         return MagnitudeDistribution(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
-    index = _tail_index(edges[:last], survival)
-    further = RATIO ** np.arange(max(TAIL_CELLS + N_CELLS - last, 1))
-    # The next cell has the share 1 - RATIO**-index of the tail. If the tail were larger than
-    # ``unseen``, this cell would exceed the noise.
-    unseen = SIGNIFICANT * noise_std / (1.0 - RATIO**-index) / max(above[0], 1.0)
-    beyond = min(survival[-1] * RATIO**-index, unseen)
-    return MagnitudeDistribution(
-        np.concatenate([edges[:last], edges[last - 1] * RATIO * further]),
-        np.concatenate([survival, beyond * further**-index]),
-    )
+    told = counts[last + 1 - TELLING_CELLS : last + 1 + HIDDEN_CELLS]
+    ends = THIRDS * (np.arange(told.size + 1.0) - TELLING_CELLS)
+    beyond = THIRDS * np.arange(HIDDEN_CELLS + 1.0)
+    most = SIGNIFICANT_BESIDE * noise_std  # else the first of these cells would be used
+    hidden = np.minimum(expected_beyond(told, noise_std, ends, beyond), most)
+    # above[i]: magnitudes beyond the lower end of cell i, and none beyond the last of them
+    above = np.cumsum(np.concatenate([counts[: last + 1], hidden, [0.0]])[::-1])[::-1]
+    survival = np.maximum.accumulate(np.maximum(above[1:], 0.0)[::-1])[::-1]
+    points = np.append(edges[:last], edges[last - 1] * RATIO ** np.arange(1.0, HIDDEN_CELLS + 2.0))
+    return MagnitudeDistribution(points, np.minimum(survival / max(above[0], 1.0), 1.0))
 
 
 def last_visible(counts: FloatArray, noise_std: float) -> int | None:
@@ -136,21 +145,6 @@ def last_visible(counts: FloatArray, noise_std: float) -> int | None:
         last += 1
     _, end, significance = most_significant_window(counts[last + 1 :], noise_std, FAR_WIDTHS)
     return last + end if significance > SURE else last
-
-
-def _tail_index(points: FloatArray, survival: FloatArray) -> float:
-    """Estimate the power of the tail, between the point that 0.3 exceed and the last point.
-
-    The power is limited to a range from almost no mean to almost no tail. With too few cells it is
-    the middle of this range.
-    """
-    least, largest, largest_share = 1.5, 4.0, 0.3
-    start = int(np.argmax(survival <= largest_share))
-    if len(points) - start < 3 or survival[start] > largest_share:
-        return (least + largest) / 2.0
-    fall = math.log(survival[start] / max(survival[-1], 1e-300))
-    index = fall / math.log(points[-1] / points[start])
-    return min(max(index, least), largest)
 
 
 def _grid(unit: float) -> FloatArray:

@@ -180,28 +180,16 @@ class NoisyDistribution:
     def expected_shares(self) -> FloatArray:
         """Expected shares of the mass in the bins beyond the last kept bin.
 
-        A tail falls by a constant factor from bin to bin. The size and the factor are estimated by
-        Bayes' rule from the last kept bins and all bins beyond. The size has a flat prior, the
-        factor a normal prior. No share is larger than noise may hide.
+        They are those of ``expected_beyond``, and no share is larger than noise may hide.
         """
         beyond = np.arange(1, HIDDEN_BINS + 1)
         if self.counts is None or self.steps is None:
             return np.asarray(self.hidden * HIDDEN_DECAY**beyond)
         first, steps = max(self.last - TELLING_BINS, 0), self.steps - self.steps[self.last]
-        used = slice(first, int(np.searchsorted(steps[:-1], HIDDEN_BINS)))
-        tail, decays = self.counts[used] / self.noise_std, DECAYS[:, None]
-        falls = decays ** (1.0 + steps[:-1][used])
-        falls = falls * (1.0 - decays ** np.diff(steps)[used]) / (1.0 - decays)
-        squares = (falls**2).sum(axis=1)
-        sizes, errors = falls @ tail / squares, squares**-0.5
-        # Sizes are not negative: the probability of this, and the mean if so (Mills 1926).
-        positive = log_ndtr(sizes / errors)
-        mills = np.exp(-((sizes / errors) ** 2) / 2.0 - positive) / math.sqrt(2.0 * math.pi)
-        odds = sizes**2 * squares / 2.0 + positive + np.log(errors)
-        odds -= ((DECAYS - TAIL_DECAY[0]) / TAIL_DECAY[1]) ** 2 / 2.0
-        odds = np.exp(odds - odds.max())
-        shares = (sizes + errors * mills) @ (odds[:, None] * DECAYS[:, None] ** beyond)
-        return np.minimum(shares / odds.sum() * self.bin_noise, self.hidden)
+        end = int(np.searchsorted(steps[:-1], HIDDEN_BINS))
+        told, ends = self.counts[first:end], np.append(0.0, beyond)
+        shares = expected_beyond(told, self.noise_std, steps[first : end + 1], ends)
+        return np.minimum(shares / self.noise_std * self.bin_noise, self.hidden)
 
     @property
     def levels(self) -> FloatArray:
@@ -223,6 +211,34 @@ class NoisyDistribution:
         """Return the point below which the given share lies."""
         below = np.concatenate([[0.0], np.cumsum(self.mass.reshape(-1, POINTS).sum(axis=1))])
         return float(np.interp(level, below, self.edges))
+
+
+def expected_beyond(
+    counts: FloatArray, noise_std: float, edges: FloatArray, beyond: FloatArray
+) -> FloatArray:
+    """Return the expected numbers of records between the edges ``beyond`` the last kept bin.
+
+    ``counts`` are those of the last kept bins and of all bins beyond. Edges are in thirds of
+    octaves from the end of the kept bins. A tail falls by a constant factor from third to third.
+    Its size and the factor are estimated by Bayes' rule: the size has a flat prior, the factor a
+    normal one.
+    """
+    tail, decays = counts / noise_std, DECAYS[:, None]
+
+    def masses(ends: FloatArray) -> FloatArray:
+        return np.asarray(-np.diff(decays**ends, axis=1) * decays / (1.0 - decays))
+
+    falls = masses(edges)
+    squares = (falls**2).sum(axis=1)
+    sizes, errors = falls @ tail / squares, squares**-0.5
+    # Sizes are not negative: the probability of this, and the mean if so (Mills 1926).
+    positive = log_ndtr(sizes / errors)
+    mills = np.exp(-((sizes / errors) ** 2) / 2.0 - positive) / math.sqrt(2.0 * math.pi)
+    odds = sizes**2 * squares / 2.0 + positive + np.log(errors)
+    odds -= ((DECAYS - TAIL_DECAY[0]) / TAIL_DECAY[1]) ** 2 / 2.0
+    odds = np.exp(odds - odds.max())
+    expected = (sizes + errors * mills) @ (odds[:, None] * masses(beyond))
+    return np.asarray(expected / odds.sum() * noise_std)
 
 
 def _inner(widths: FloatArray, goes_on: BoolArray) -> FloatArray:
