@@ -71,7 +71,7 @@ site: $(SITE_VENV)/.installed  ## Build the site, with the gallery's examples, i
 	@echo "Built docs/_build/html/index.html."
 
 bench: $(INSTALLED_DEV)  ## Run the benchmarks one after another; QUICK=1 for a glance
-	@set -e; for script in $(filter-out %/bench_means.py %/bench_intervals.py %/bench_bounded_slopes.py %/bench_rivals.py,$(wildcard benchmarks/bench_*.py)); do \
+	@set -e; for script in $(filter-out %/bench_means.py %/bench_intervals.py %/bench_bounded_slopes.py %/bench_without.py %/bench_rivals.py,$(wildcard benchmarks/bench_*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script $(if $(QUICK),--quick); done
 
 # One thread a process: its two processes would otherwise fight for the cores.
