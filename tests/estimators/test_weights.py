@@ -59,7 +59,7 @@ def test_equal_weights_are_none_whatever_the_bound_but_for_noise(name):
     atol = 0.06 if name == "poisson" else 0.02
     np.testing.assert_allclose(weights_of(loose), weights_of(plain), atol=atol)
     if name != "poisson":  # whose standard errors vary more from run to run, weighted or not
-        np.testing.assert_allclose(loose.coef_std_, plain.coef_std_, rtol=0.1)
+        np.testing.assert_allclose(loose.coef_std_, plain.coef_std_, rtol=0.2)
 
 
 def test_rows_of_no_weight_do_not_matter():
@@ -98,7 +98,7 @@ def test_the_plan_spends_what_it_says_and_the_certificate_tells_of_weights():
 
 def test_the_noise_that_is_stated_grows_as_weights_add_up_to_less():
     # With more, contributions are corrected: they carry their weight before they are cut.
-    options = {"epsilon": None, "delta": None, "guarantee": tg.GDP(0.24)}
+    options = {"epsilon": None, "delta": None, "guarantee": tg.GDP(0.12)}
     noise = [
         fitted(tg.LogisticRegression, ILL, np.full(N_ROWS, part), weight_bound=1.0, **options)
         for part in (1.0, 0.5)

@@ -88,5 +88,5 @@ FOR_OTHERS = {"compiled_loop", "decorate"}
 
 def test_whatever_compiles_a_loop_is_known_as_such():
     found = [(name, decorators) for name, decorators in builders() if name not in FOR_OTHERS]
-    assert len(found) == 26
+    assert len(found) == 27
     assert [name for name, decorators in found if decorators != ["builds_loop"]] == []

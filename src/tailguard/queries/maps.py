@@ -30,8 +30,8 @@ def triangular(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     Examples
     --------
     >>> triangle, rotation = triangular(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> (abs(triangle[1, 0]) < 1e-15, np.round(triangle @ rotation, 9).tolist())
-    (True, [[1.0, 2.0], [3.0, 4.0]])
+    >>> np.round(triangle @ rotation, 9).tolist(), bool(abs(triangle[1, 0]) < 1e-15)
+    ([[1.0, 2.0], [3.0, 4.0]], True)
     """
     rotation, upper = np.linalg.qr(matrix[::-1].T, mode="complete")
     return upper[::-1, ::-1].T, rotation[:, ::-1].T
