@@ -99,11 +99,11 @@ def release_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metri
     inner = np.eye(len(root))
     if not session.loss.link.curved:
         names = "contribution lengths", "contribution moments"
-        by_root = view.through(view.whitening @ root)
+        by_root = view.through(view.matrix @ root)
         coarse = release_moments(session, by_root, state, names, most_noise)
         inner = _balanced(coarse.raised(_floor(coarse), 1.0))
     first, back = root @ inner, np.linalg.inv(inner)
-    again = view.through(view.whitening @ first)
+    again = view.through(view.matrix @ first)
     names = "contribution lengths again", "contribution moments again"
     moments = release_moments(session, again, state, names, most_noise)
     tail = _tail(session, fit, moments.lengths, curvature, first)
@@ -118,7 +118,7 @@ def likely_metric(session: FitSession, fit: Fit, curvature: Curvature) -> Metric
     This releases the lengths of contributions.
     """
     view, first = contributions(session, fit), _power(curvature.matrix, -0.5)
-    view = view.through(view.whitening @ first)
+    view = view.through(view.matrix @ first)
     lengths = release_lengths(session, view, fit.weights, "contribution lengths")
     identity = np.eye(view.width)
     moments = Moments(identity, 0.0, math.inf, lengths)
