@@ -186,7 +186,7 @@ def correct(session: FitSession, fit: Fit) -> Fit:
         rounds = run_rounds(session, fit, curvature, metric, late)
         tail_bias = TailBias.of(rounds)
         estimate = _estimated(session, fit, rounds, tail_bias)
-    if session.loss.link.curved and session.loss.canonical:  # counts and outcomes
+    if session.loss.link.log and session.loss.canonical:  # counts
         estimate = Blend.cautious(fit, rounds, estimate).estimate(fit, estimate)
     return replace(_blended(fit, rounds, tail_bias), estimate=estimate)
 
