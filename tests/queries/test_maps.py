@@ -71,7 +71,7 @@ QUERIES = {
     "gradients": (LevelGradients(ROTATED, 2.0, (0.5, 1.5), (1.0, 0.4)), WEIGHTS[0]),
     "contributions": (ContributionLevels(ROTATED, (0.5, 1.5)), WEIGHTS[0]),
     "moments": (SecondMoments(ROTATED, 2.0, 3.0), WEIGHTS[0]),
-    "squared slopes": (
+    "curvatures": (
         SecondMoments(ROTATED, 2.0, 3.0, Weighting(kind="curvature", slope_limit=2.0)),
         WEIGHTS[0],
     ),

@@ -32,7 +32,7 @@ SMALLEST = 1.0 / 8.0
 TAIL_CELLS = 40  # grid points of an assumed tail, up to 2**20 times the last cell
 # How many cells beyond the used ones may hold magnitudes that noise hides: eight octaves. On
 # simulated columns, five octaves left intervals of heavy columns too short.
-HIDDEN_CELLS = 16
+CELLS_BEYOND = 16
 THIRDS = 1.5  # a cell is so many thirds of an octave wide
 # How many used cells tell the tail. With two, a column of two values had three times the error.
 TELLING_CELLS = 1
@@ -120,15 +120,15 @@ def released_distribution(
         return None
     if not last:  # all magnitudes lie below the first edge
         return MagnitudeDistribution(_grid(edges[0] / SMALLEST), np.zeros(N_CELLS + TAIL_CELLS))
-    told = counts[last + 1 - TELLING_CELLS : last + 1 + HIDDEN_CELLS]
+    told = counts[last + 1 - TELLING_CELLS : last + 1 + CELLS_BEYOND]
     ends = THIRDS * (np.arange(told.size + 1.0) - TELLING_CELLS)
-    beyond = THIRDS * np.arange(HIDDEN_CELLS + 1.0)
+    beyond = THIRDS * np.arange(CELLS_BEYOND + 1.0)
     most = SIGNIFICANT_BESIDE * noise_std  # else the first of these cells would be used
     hidden = np.minimum(expected_beyond(told, noise_std, ends, beyond), most)
     # above[i]: magnitudes beyond the lower end of cell i, and none beyond the last of them
     above = np.cumsum(np.concatenate([counts[: last + 1], hidden, [0.0]])[::-1])[::-1]
     survival = np.maximum.accumulate(np.maximum(above[1:], 0.0)[::-1])[::-1]
-    points = np.append(edges[:last], edges[last - 1] * RATIO ** np.arange(1.0, HIDDEN_CELLS + 2.0))
+    points = np.append(edges[:last], edges[last - 1] * RATIO ** np.arange(1.0, CELLS_BEYOND + 2.0))
     return MagnitudeDistribution(points, np.minimum(survival / max(above[0], 1.0), 1.0))
 
 

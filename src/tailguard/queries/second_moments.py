@@ -1,7 +1,7 @@
 """Second moments of bounded rows, each record weighted by a number in [0, 1].
 
 Unweighted moments give a whitening matrix. With curvature weights the moments are the Hessian of
-the clipped loss, and with squared slopes the variance of the clipped gradient.
+the clipped loss. Those of contributions are the variance of the gradient.
 
 Reference
 ---------

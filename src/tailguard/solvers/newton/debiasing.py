@@ -9,8 +9,8 @@ widths. Then their sum has the noise of the top level alone; no other shares giv
 
 Reference
 ---------
-Cox 1958 (recalibration by intercept and slope); Stein 1981 and Efron and Morris 1973 (unbiased
-estimate of the squared bias left by clipping; shrinkage of a correction by its noise).
+Cox 1958 (recalibration by intercept and slope); Efron and Morris 1973 (shrinkage of a correction by
+its noise).
 """
 
 import itertools

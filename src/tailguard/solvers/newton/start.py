@@ -345,4 +345,4 @@ def update_curvature(session: FitSession, fit: Fit) -> Fit:
     matrix, inverse = fit.geometry.matrix, fit.geometry.inverse
     diagonal = np.einsum("ij,ik,kj->j", inverse, moments, inverse)
     whitened = replace(whitened, matrix=matrix @ whitened.matrix, diagonal=diagonal)
-    return replace(fit.through(whitened, cap), curvature_of=fit.weights)
+    return fit.through(whitened, cap)

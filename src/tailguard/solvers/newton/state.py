@@ -131,14 +131,6 @@ class Geometry:
         return np.asarray(~self.matrix.any(axis=1))
 
     @property
-    def often_beyond(self) -> BoolArray:
-        """Features that exceed their bounds in more than one in 200 records, if detected."""
-        half, center = self.bound * self.units.scale, np.abs(self.units.center)
-        # Far from zero an octave is wider than the distance between the bounds.
-        octaves = np.where(center < half, 1.0, 2.0)
-        return np.asarray(self.far_size > octaves * (center + half))
-
-    @property
     def feature_bounds(self) -> FloatArray | None:
         """Bounds of features in the user's units, or None; infinite for unused features."""
         if self.bound >= LARGEST_FEATURE:
@@ -195,8 +187,8 @@ class Fit:
         The current phase, counted from 0.
     iterates
         The full Newton steps of the rounds so far.
-    residuals_of, curvature_of
-        The weights whose residuals were last released, if any, and those whose curvature was.
+    residuals_of
+        The weights whose residuals were last released, if any.
     constant_moved
         Whether the constant was moved to the median residual before the rounds.
     estimate
@@ -213,7 +205,6 @@ class Fit:
     phase: int = 0
     iterates: tuple[NewtonIterate, ...] = ()
     residuals_of: FloatArray | None = None
-    curvature_of: FloatArray | None = None
     constant_moved: bool = False
     estimate: Estimate | None = None
     total_error: float = math.nan
