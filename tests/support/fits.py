@@ -18,7 +18,6 @@ def plain_fit(loss, n_features, *, intercept=True, weights=None, mean_row=None, 
         Units.raw(n_features, intercept=intercept),
         Whitening(np.eye(size), float(size), np.zeros(size), np.ones(size) > 0, np.ones(size)),
         mean_row=nothing if mean_row is None else mean_row,
-        far_size=np.zeros(n_features),
         without_baseline=np.zeros(n_features, dtype=bool),
         **geometry,
     )

@@ -114,7 +114,7 @@ def corrected(
     unused = np.zeros(view.height)  # the correction of a likelihood needs no facts of columns
     geometry = ClassGeometry(
         session.loss, view.units, replace(whitening, matrix=matrix),
-        unused, unused, unused > 0.0,
+        unused, unused > 0.0,
         bound=view.bound,
         weight_unit=session.plan.problem.n_rows / session.problem.n_rows,
         n_classes=len(basis),

@@ -88,7 +88,6 @@ def start(session: FitSession, units: Units, scales: ColumnScales) -> Fit:
         units,
         replace(whitening, matrix=matrix, diagonal=diagonal),
         mean_row=moments[:size, n_features],
-        far_size=scales.far_size[:n_features],
         without_baseline=scales.without_baseline[:n_features],
         bound=shares.bound,
         ridge=problem.ridge,

@@ -37,8 +37,6 @@ class Geometry:
         The map from standardised coordinates to whitened ones.
     mean_row
         The standardised mean row, from the second moments.
-    far_size
-        The absolute value of each feature that one in 200 records exceeds, if detected.
     without_baseline
         Indicators of levels whose baseline was not detected.
     shift
@@ -63,7 +61,6 @@ class Geometry:
     units: Units
     whitening: Whitening
     mean_row: FloatArray
-    far_size: FloatArray
     without_baseline: BoolArray
     bound: float = LARGEST_FEATURE
     shift: float = 0.0
